@@ -22,6 +22,8 @@ _MOST_UNKNOWN = 3
 
 _ENDINGS = ("Error", "Exception", "Exit", "Interrupt", "Failed", "Unsupported")
 _RAISED = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,8}\w{0,60}(?:" + "|".join(_ENDINGS) + r")(?:: ?.{0,300})?$")
+_REMARK = re.compile(r"[A-Z]\w{2,40}Warning\b|\bWARN(?:ING)?\b|\bINFO\b|^[Ww]arning:")
+"""What packages say in passing: of a general row it is the cause of nothing that has another one, be it vague."""
 _LINE_END = re.compile(r"\n")
 
 Verdict = Literal["known", "warning", "unknown"]
@@ -95,7 +97,7 @@ class _Search:
             match = expression(row).search(text)
             if match is not None:
                 self._left.remove(row)
-                self._found.append(Recognised(worded(row, match), starts.place(match.start(), match.end())))
+                self._found.append(Recognised(worded(row, match), starts.place(_raised(match), match.end())))
         self._note_unexplained(lines, chunk.first + chunk.text.count("\n", 0, chunk.new))
 
     def _note_unexplained(self, lines: Sequence[Line], new: int) -> None:
@@ -117,19 +119,28 @@ class _Search:
         found = [each for each in found if not each.row.general or each.place.line not in named]
         levels = {level: [each for each in found if each.row.level == level] for level in ("cause", "vague", "warning")}
         exact = [each for each in levels["cause"] if not each.row.general]
-        stops = exact or levels["cause"] or levels["vague"]
+        spoken = [each for each in levels["cause"] if not each.row.general or not _REMARK.search(each.place.text)]
+        stops = exact or spoken or levels["vague"] or levels["cause"]
         first = next(iter(stops or levels["warning"]), None)
         verdict: Verdict = "unknown" if first is None else "known" if stops else "warning"
-        if self._unexplained and not exact and not (levels["cause"] and self._is_raised_first(stops[0])):
+        named |= {each.place.line for each in levels["cause"]}
+        unexplained = tuple(place for place in self._unexplained if place.line not in named)
+        if unexplained and not exact and not (levels["cause"] and _is_raised_first(stops[0], unexplained)):
             # Something that is not known came to pass, and what is known does not say why.
             verdict = "unknown"
         others = tuple(each for each in found if each is not first and not _on_the_line_of(first, each))
-        return Assessment(verdict, first, others, tuple(self._unexplained), self._last)
+        return Assessment(verdict, first, others, unexplained, self._last)
 
-    def _is_raised_first(self, found: Recognised) -> bool:
-        """Whether it is an exception before all that are not explained: an optional module may be missing without harm."""
-        is_raised = _RAISED.match(found.place.text) is not None
-        return is_raised and all(found.place.line < place.line for place in self._unexplained)
+
+def _is_raised_first(found: Recognised, unexplained: Iterable[Place]) -> bool:
+    """Whether it is an exception before all that are not explained: an optional module may be missing without harm."""
+    is_raised = _RAISED.match(found.place.text) is not None
+    return is_raised and all(found.place.line < place.line for place in unexplained)
+
+
+def _raised(match: re.Match[str]) -> int:
+    """Where the error itself stands: a pattern may begin at the frame that raised it."""
+    return match.start("raised") if "raised" in match.re.groupindex else match.start()
 
 
 def _on_the_line_of(first: Recognised | None, other: Recognised) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 from torchlift.doctor.errors.known_error import KnownError
+from torchlift.doctor.errors.symbols import owner
 from torchlift.doctor.errors.table import KNOWN
 
 _BLANKS = r"(?:\s{1,60})"
@@ -40,6 +41,7 @@ def filled(text: str, match: re.Match[str], terms: Iterable[tuple[str, str]] = (
     # Only what names consist of: the text that is read may be hostile.
     said = {name: _NOT_IN_NAMES.sub("", value)[:_LONGEST_NAME].strip(":") for name, value in named.items()}
     said["meaning"] = dict(terms).get(said.get("term", ""), "")
+    said["owner"] = owner(said.get("symbol", ""))
     return re.sub(r"\{(\w+)\}", lambda found: said.get(found[1]) or "what it names", text)
 
 

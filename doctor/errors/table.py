@@ -26,9 +26,11 @@ from torchlift.doctor.errors.known import (
     packages,
     platforms,
     python,
+    releases,
     resolving,
     services,
     signals,
+    stated,
     toolchain,
     tracing,
     vendors,
@@ -62,6 +64,8 @@ SUBJECTS: Mapping[str, tuple[KnownError, ...]] = {
     "Several processes": distributed.ROWS,
     "Codes of CUDA": cuda.ROWS,
     "Files of weights": files.ROWS,
+    "Packages of releases that do not belong together": releases.ROWS,
+    "What a message says itself": stated.ROWS,
     "Any other name": general.ROWS,
 }
 """The table by subject, with the titles of docs/errors.md."""

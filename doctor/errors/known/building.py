@@ -73,7 +73,7 @@ ROWS = (
     ),
     KnownError(
         id="compiler-newer-than-toolkit",
-        pattern=r"parameter packs not expanded with|std_function\.h\W{1,3}(435|530)\W|identifier \"?(_Float32|_Float64|_Float128|__builtin_ia32_\w"
+        pattern=r"parameter packs not expanded with|std_function\.h\W{1,3}(435|530)\W|identifier \"?(_Float32|_Float64|_Float128|__builtin_\w"
         r"{1,40})\"? is undefined|exception specification is incompatible with that of previous function \"?(rsqrt|cospi|sinpi)",
         cause="The system's C++ headers are newer than this CUDA toolkit reads (GCC 11 with CUDA below 11.6, glibc 2.41 with CUDA below 13)",
         remedy="Give nvcc an older compiler, or install a newer toolkit",

@@ -101,8 +101,9 @@ ROWS = (
     KnownError(
         id="cpp-compile-error",
         pattern=r"CppCompileError|C\+\+ compile error$|CUDACompileError",
-        cause="The host's C++ compiler did not accept what torch.compile generated; its own message stands below `Output:`",
-        remedy="Look at the first `error:` there: mostly a header is missing or the compiler is too old (g++ 10 or newer)",
+        cause="The host's C++ compiler did not accept what torch.compile generated, or there is none; its own message stands below `Output:`",
+        remedy="Look at the first `error:` below `Output:`. No such file (omp.h, Python.h): install libgomp or python3-dev; unknown option or C++20: a newer compiler (g++ 10 or newer; CXX names one); permission or space: TORCHINDUCTOR_CACHE_DIR in a folder that can be written. To see that it is this: torch.compile(m, backend='aot_eager') works without a compiler",
+        command="c++ --version",
         checks=("host-compiler",),
         says=("torch._inductor.exc.InductorError: CppCompileError: C++ compile error",),
         sources=(thread("rasbt/reasoning-from-scratch", 192, "2026-03-01"), torch_file("torch/_inductor/exc.py")),
@@ -189,7 +190,7 @@ ROWS = (
     ),
     KnownError(
         id="onnx-operator",
-        pattern=r"UnsupportedOperatorError|Exporting the operator .{1,80} to ONNX opset version \d{1,3} is not supported",
+        pattern=r"UnsupportedOperatorError|ONNX export of operator \w{1,60}, |SymbolicValueError|Exporting the operator .{1,80} to ONNX opset version \d{1,3} is not supported",
         cause="The TorchScript-based ONNX exporter does not know this operator at this opset",
         remedy="Export with torch.onnx.export(..., dynamo=True), the default since torch 2.9, or raise opset_version",
         says=(
@@ -259,7 +260,7 @@ ROWS = (
         id="inductor-command-failed",
         pattern=r"InductorError: (subprocess\.)?CalledProcessError: Command|inductor[^\n]{0,80}CalledProcessError: Command",
         cause="torch.compile started a compiler (for C++ or for Triton's helper) that ended with an error; what that printed, with the command behind this text or above it, says why",
-        remedy="Read the compiler's first `error` line, or run the command of the message by hand; it needs a C++ compiler, Python's headers, and a folder of its cache that can be written",
+        remedy="Run the command of the message by hand, or read its first `error` line: `Python.h` missing: apt install python3-dev; `cannot find -lcuda`: the driver's libcuda is not on the linker's path (export LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:/usr/lib/wsl/lib); no gcc: install one; no space or permission: TRITON_CACHE_DIR and TORCHINDUCTOR_CACHE_DIR in another folder",
         checks=("host-compiler", "triton-pin"),
         says=(
             "torch._inductor.exc.InductorError: CalledProcessError: Command '['cl.exe', 'kernel.cpp']' returned non-zero exit status 2.",
@@ -270,8 +271,9 @@ ROWS = (
     KnownError(
         id="backend-compiler-failed",
         pattern=r"BackendCompilerFailed: backend=|torch\._inductor\.exc\.InductorError: |TorchExportError: Failed to export",
-        cause="torch.compile or torch.export failed inside; the exception behind this text, or the one above, says why",
-        remedy="Try backend='eager' and then 'aot_eager' to see which part fails",
+        cause="torch.compile or torch.export failed inside; the exception behind `raised:`, or the next line, says why",
+        remedy="Ask for that exception by itself. To narrow it: backend='eager' fails too: the model's own code; 'aot_eager' fails: an operator without a rule; only 'inductor' fails: Triton or the compiler. Until it is mended: torch._dynamo.config.suppress_errors = True, or @torch.compiler.disable on the part that is named; a newer torch has fewer of them",
+        command="TORCH_LOGS=+dynamo TORCHDYNAMO_VERBOSE=1 python PROGRAM",
         checks=("triton-pin", "host-compiler", "triton-gpu-too-old"),
         says=("torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:",),
         sources=(thread("pytorch/pytorch", 137689, "2024-10-10"), thread("OHF-Voice/piper1-gpl", 110, "2025-11-02")),

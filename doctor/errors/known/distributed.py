@@ -195,8 +195,9 @@ ROWS = (
     KnownError(
         id="nccl-invalid-usage",
         pattern=r"ncclInvalidUsage|invalid usage \(run with NCCL_DEBUG",
-        cause="NCCL was used as it may not be; the line behind `Last error:`, or NCCL_DEBUG=WARN, says how",
-        remedy="Mostly two ranks use one GPU: choose the device of each process before it communicates",
+        cause="NCCL was used as it may not be; the line behind `Last error:` says how: `Duplicate GPU detected`: two ranks use one GPU; otherwise ranks call different collectives or sizes",
+        remedy="Choose the device of each process before it communicates (torch.cuda.set_device(int(os.environ['LOCAL_RANK']))), start no more processes than there are GPUs, and let CUDA_VISIBLE_DEVICES show each process all of them or its own one",
+        command="NCCL_DEBUG=WARN torchrun PROGRAM",
         checks=("cuda-visible-devices",),
         says=("ncclInvalidUsage: This usually reflects invalid usage of NCCL library.",),
         sources=(thread("verl-project/verl", 161, "2025-01-29"),),
@@ -205,9 +206,9 @@ ROWS = (
     KnownError(
         id="nccl-system-error",
         pattern=r"unhandled system error|ncclSystemError",
-        cause="A call to the system failed inside NCCL, mostly the network or /dev/shm; the line behind `Last error:`, or "
-        "NCCL_DEBUG=WARN, says which",
-        remedy="Run again with NCCL_DEBUG=WARN; name the network with NCCL_SOCKET_IFNAME; see that /dev/shm is large enough",
+        cause="A call to the system failed inside NCCL; the line behind `Last error:`, or a line `NCCL WARN` with NCCL_DEBUG=WARN, names it. Mostly: the wrong network interface is taken, /dev/shm is too small (64 MB in a container), InfiniBand is there but not usable, or another rank has ended",
+        remedy="Run again with NCCL_DEBUG=WARN and read the first NCCL WARN. `socket`, `connect`, `Connection refused`: NCCL_SOCKET_IFNAME=INTERFACE; `/dev/shm`, `posix_fallocate`: docker run --shm-size=16g (or --ipc=host); `ibv_`: ulimit -l unlimited, or NCCL_IB_DISABLE=1; `remote`: the first error of the other ranks",
+        command="NCCL_DEBUG=WARN torchrun PROGRAM",
         checks=("shm-size", "memlock-limit", "nccl-engine"),
         says=(
             "RuntimeError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1333, unhandled system error (run "
@@ -221,8 +222,9 @@ ROWS = (
     KnownError(
         id="nccl-cuda-error",
         pattern=r"unhandled cuda error|ncclUnhandledCudaError",
-        cause="NCCL met an error of CUDA; the line behind `Last error:`, or NCCL_DEBUG=WARN, says which",
-        remedy="Run again with NCCL_DEBUG=INFO; compare the driver with the one paired with torch's CUDA",
+        cause="NCCL met an error of CUDA; the line behind `Last error:`, or a line `NCCL WARN Cuda failure` with NCCL_DEBUG=WARN, names it: out of memory, no kernel image, driver too old, peer access, or the GPU had failed before",
+        remedy="Run again with NCCL_DEBUG=WARN and ask for that line. out of memory: leave some of the GPU free; insufficient driver or no kernel image: `torchlift doctor` (NCCL's build and the driver); peer access: NCCL_P2P_DISABLE=1; illegal access, unspecified launch failure: an earlier kernel of the program (CUDA_LAUNCH_BLOCKING=1)",
+        command="NCCL_DEBUG=WARN torchrun PROGRAM",
         checks=("driver-too-old", "gpu-architecture", "peer-access"),
         says=(
             "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:219, unhandled cuda "
@@ -237,8 +239,8 @@ ROWS = (
         id="nccl-remote-error",
         pattern=r"ncclRemoteError|remote process exited or there was a network error|Connection closed by remote peer"
         r"|ncclInternalError",
-        cause="NCCL lost another rank: that rank ended first, or the network between them failed",
-        remedy="Look for the first error among the logs of all ranks",
+        cause="NCCL lost another rank: that rank ended first (this line is an after-effect), or the network between them failed",
+        remedy="Look for the first error, by time, among the logs of all ranks (torchrun --log-dir DIR --tee 3 keeps one for each): out of memory, a traceback, a kill. If none has one, it is the network: the line names the peer (address<port>); NCCL_DEBUG=WARN shows it on both ends, NCCL_SOCKET_IFNAME and NCCL_IB_HCA choose the interface, a firewall may close idle or high ports",
         says=(
             "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.",
             "NCCL WARN socketProgress: Connection closed by remote peer node1<57557>",
@@ -251,10 +253,8 @@ ROWS = (
         pattern=r"Watchdog caught collective operation timeout|Some NCCL operations have failed or timed out|watchdog got stuck"
         r"|Timed out waiting \d{1,9}ms for (recv|send)|due to (watchdog hang|collective timeout)|monitoredBarrier"
         r"|HeartbeatMonitor.{0,80}(timed out|timeout)|Timeout at NCCL work: \d",
-        cause="A collective did not end in its time: a rank ended, fell behind or took another branch, or GPUs cannot reach each "
-        "other although the driver says so (IOMMU, PCIe access control)",
-        remedy="Look for the rank that is missing from these messages and its own log; where none failed, try "
-        "NCCL_P2P_DISABLE=1; raise the time limit (init_process_group(timeout=...)) for work that only one rank does",
+        cause="A collective did not end in its time. Mostly a rank never came to it: it failed, it does longer work alone (tokenizing, saving, evaluating on rank 0), it has fewer batches, or took another branch; else GPUs or hosts cannot reach each other although they say so (PCIe access control and IOMMU, a wrong interface)",
+        remedy="Compare SeqNum and OpType over the ranks: a rank that is missing or behind is the one to look at (its own log, its first error). All ranks at the same SeqNum from the start: the way between GPUs: NCCL_DEBUG=INFO, try NCCL_P2P_DISABLE=1, then NCCL_IB_DISABLE=1. Only rank 0 works at that time: init_process_group(timeout=timedelta(hours=2)), or do that work before. TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 (2.2 and newer) write what each rank was doing",
         checks=("iommu", "peer-access", "nvlink", "nccl-engine"),
         says=(
             "[rank1]:[E626 06:24:44.903881913 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout: "
@@ -272,11 +272,11 @@ ROWS = (
     ),
     KnownError(
         id="store-gone",
-        pattern=r"TCPStore.{0,120}(Broken pipe|Connection reset|Connection was likely closed|failed to recv)|recvValue failed"
+        pattern=r"TCPStore.{0,120}(Broken pipe|Connection reset|Connection was likely closed|failed to recv)|recvValue failed|RuntimeError: (Connection reset by peer|Broken pipe)$"
         r"|sendBytes failed|Failed to check the .{0,10}should dump.{0,10} flag|client socket has failed to connect to"
         r"|gloo/transport/tcp/pair\.cc.{0,80}(Connection (closed|reset)|Timed out)",
-        cause="The connection to another rank, or to the store on rank 0, is gone: that process ended first",
-        remedy="Look for the first error in the log of rank 0 and of the host that is named",
+        cause="The connection to another rank, or to the store on rank 0, is gone: that process ended first, so that this line is an after-effect",
+        remedy="Look for the first error, by time, in the log of rank 0 and of the host that is named (torchrun --log-dir DIR --tee 3): a traceback, a kill for memory, a time limit. If rank 0 had ended well, it left before the others: dist.barrier() and destroy_process_group() at the end. From the start on: the address or port is not reachable (nc -vz MASTER_ADDR MASTER_PORT)",
         says=(
             '[rank1]:[W1101 ProcessGroupNCCL.cpp:1683] [PG ID 0 PG GUID 0 Rank 1] Failed to check the "should dump" flag on '
             "TCPStore, (maybe TCPStore server has shut down too early), with error: Broken pipe",
@@ -292,8 +292,9 @@ ROWS = (
         pattern=r"ChildFailedError|Root Cause \(first observed failure\)|Engine core initialization failed|Engine process failed "
         r"to start|torch\.multiprocessing\.spawn\.Process(Raised|Exited)Exception|EngineDeadError|exitcode ?: -(6|11)\b"
         r"|failed \(exitcode: -?\d{1,3}\) local_rank|exits with return code = -?\d",
-        cause="This only says that a worker process failed; its own error stands above, or in its own log",
-        remedy="Look for the first traceback of the rank that is named under `Root Cause`; @record on main shows it in the summary",
+        cause="This only says that a worker process failed; why stands in that process's own output. exitcode 1: a Python exception; -9: killed, nearly always for want of main memory; -11: a crash of a compiled part; -6: an abort, mostly of NCCL's watchdog or CUDA",
+        remedy="Look above this summary for the first traceback of the rank under `Root Cause` (its lines begin with [rankN] or [N]); for -9 at sudo dmesg | grep -i oom. Nothing is there: run again with a log per rank, torchrun --log-dir logs --tee 3 PROGRAM (or @record on main, which puts the traceback into the summary; vLLM: the lines of EngineCore above), and ask with that file",
+        command="torchlift doctor --explain-error LOG_OF_THAT_RANK",
         says=(
             "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
             "RuntimeError: Engine core initialization failed. See root cause above.",
@@ -303,5 +304,69 @@ ROWS = (
             torch_file("torch/distributed/elastic/multiprocessing/errors"),
         ),
         level="vague",
+    ),
+    KnownError(
+        id="tensors-on-two-devices",
+        pattern=r"Expected all tensors to be on the same device, but (found at least two devices, (?P<name>[\w:]{1,12}( and [\w:]{1,12})?)|got)|expected device cuda:\d{1,3} but got device cuda:\d{1,3}|[Aa]rguments are located on different GPUs|tensors? (is|are) on different GPUs?\b"
+        r"|module must have its parameters and buffers on device cuda:\d{1,3}|Expected tensor to have \S{1,12} Device, but got tensor with",
+        cause="One operation got tensors of different devices. With one GPU: an input, buffer or new tensor was left on the CPU. With several: a model spread by device_map, or a replica of DataParallel, meets a tensor that was put on cuda:0 by name",
+        remedy="The first frame in the program's own code shows which tensor: make new tensors on x.device instead of 'cuda', register constants as buffers, and move inputs to the device of the first layer. To see that it is the spreading: CUDA_VISIBLE_DEVICES=0. For training use "
+        "DistributedDataParallel with one process a GPU, not DataParallel or device_map='auto'",
+        command="CUDA_VISIBLE_DEVICES=0 python PROGRAM",
+        says=(
+            "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!",
+            "RuntimeError: expected device cuda:0 but got device cuda:1",
+            "RuntimeError: arguments are located on different GPUs",
+        ),
+        sources=(
+            thread(
+                "YutingXiao/Amodal-Segmentation-Based-on-Visible-Region-Segmentation-and-Shape-Prior", 6, "2021-06-13"
+            ),
+            thread("OpenNMT/OpenNMT-py", 921, "2018-08-25"),
+            thread("rmihaylov/mpttune", 8),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="gpu-number-in-torch",
+        pattern=r"device >= 0 && device < num_gpus[^\n]{0,20} INTERNAL ASSERT FAILED|CUDAContext\.cpp\W{0,3}:? ?\d{1,4}",
+        cause="torch was asked for a GPU by a number that this process does not have: CUDA_VISIBLE_DEVICES was changed after torch had counted the GPUs (Ray, vLLM and launchers do so), or a rank of another host is taken for a device",
+        remedy="Set CUDA_VISIBLE_DEVICES before Python starts, not after torch is imported; use LOCAL_RANK for the device, not RANK. With Ray and vLLM or OpenRLHF: unset CUDA_VISIBLE_DEVICES before `ray start`, take the releases that are named together, and "
+        "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES=1 where the library says so",
+        checks=("cuda-visible-devices",),
+        says=(
+            'RuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED at "../aten/src/ATen/cuda/CUDAContext.cpp":49, please report a bug to PyTorch.',
+        ),
+        sources=(thread("OpenRLHF/OpenRLHF", 866, "2025-03-13"),),
+        likely=True,
+    ),
+    KnownError(
+        id="nccl-internal-error",
+        pattern=r"NCCL[^\n]{0,120}\binternal error\b|ncclInternalError|NCCL communicator was aborted|Proxy Call to rank \d{1,5} failed",
+        cause="NCCL failed in its own set-up, or another rank ended and took the communicator along: mostly a network interface or GPU topology that it misreads (containers, VMs, MIG, several interfaces), ranks with different NCCL releases or environments, or a rank that died before",
+        remedy="Run again with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET: the first WARN line of any rank names the call. Then try one after the other: NCCL_SOCKET_IFNAME=INTERFACE, NCCL_IB_DISABLE=1, NCCL_P2P_DISABLE=1, NCCL_SHM_DISABLE=1; the one that helps names the cause. See that "
+        "all hosts have the same torch (torch.cuda.nccl.version()), and look for an earlier error on other ranks",
+        command="NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET torchrun ...".replace("...", "PROGRAM"),
+        checks=("nccl-engine", "iommu", "peer-access"),
+        says=(
+            "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1691, internal error - please report this issue to the NCCL developers, NCCL version 2.18.1",
+            "RuntimeError: NCCL communicator was aborted on rank 1.",
+        ),
+        sources=(
+            "the wording as programs print it; no thread was read for it, 2026-11-26",
+            "docs.nvidia.com/deeplearning/nccl, troubleshooting and environment variables, by their names, 2026-11-26",
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="ipv6-remark",
+        pattern=r"(server|client) socket cannot be initialized on \[[^\]\n]{1,80}\S{0,8} \(errno: 97|Address family not supported by protocol",
+        cause="A remark: this host has no IPv6, and torch goes on with IPv4",
+        remedy="Nothing stops for it. If the connection fails as well, name the host by its IPv4 address (MASTER_ADDR)",
+        level="warning",
+        says=(
+            "[W socket.cpp:436] [c10d] The server socket cannot be initialized on [::]:29500 (errno: 97 - Address family not supported by protocol).",
+        ),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
     ),
 )

@@ -172,7 +172,7 @@ ROWS = (
     ),
     KnownError(
         id="driver-library-mismatch",
-        pattern=r"[Dd]river/library version mismatch|RM has detected an NVML/RM version mismatch",
+        pattern=r"[Dd]river/library version mismatch|Mismatch in versions between nvidia-smi and NVML|RM has detected an NVML/RM version mismatch",
         cause="The user-space driver was upgraded and the kernel module was not yet reloaded",
         remedy="Restart the machine",
         command="sudo reboot",
@@ -297,7 +297,7 @@ ROWS = (
     ),
     KnownError(
         id="busy",
-        pattern=r"CUDA-capable device\(s\) is/are busy or unavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
+        pattern=r"CUDA-capable device(s|\(s\) is/are| is|s are) busy or unavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
         + cuda_codes(46, 216),
         cause="Another process holds the GPU in exclusive mode, or its compute mode is prohibited",
         remedy="Let several programs use it, or end the process that holds it",
@@ -371,15 +371,18 @@ ROWS = (
     KnownError(
         id="cuda-initialisation",
         pattern=r"Unexpected error from cudaGetDeviceCount\(\)|CUDA driver initialization failed"
-        r"|CUDA error: initialization error|Can't initialize NVML" + cuda_codes(3),
-        cause="The driver refused to start CUDA for this process; the error number behind the text says why",
-        remedy="Run `torchlift doctor` on the machine: it asks the driver itself",
+        r"|Can't initialize NVML|The NVIDIA Driver is present, but CUDA failed to initialize" + cuda_codes(3),
+        cause="The driver did not start CUDA for this process: its kernel module, its libraries and the device nodes are not of one release or not all there, a container was given only a part of "
+        "them, or a GPU has failed; `Error N` behind the text, where it stands, is the driver's own reason",
+        remedy="Run `torchlift doctor` where the program runs: it asks the driver itself and names which of these it is. By hand: nvidia-smi; ls -l /dev/nvidia*; sudo dmesg | grep -iE 'nvrm|xid'",
+        command="torchlift doctor",
         checks=("nvml-and-cuda-disagree", "driver-version-mismatch", "driver-library-broken", "cuda-unknown-error"),
         says=(
             "UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.",
             "UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions "
             "before calling NumCudaDevices() that might have already set an error? Error 3: initialization error",
             "UserWarning: Can't initialize NVML",
+            "ERROR: The NVIDIA Driver is present, but CUDA failed to initialize.  GPU functionality will not be available.",
         ),
         sources=(_FAKE, torch_file("torch/cuda/__init__.py")),
         level="vague",

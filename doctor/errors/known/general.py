@@ -14,6 +14,10 @@ _SYMBOLS = (
     ("SSL_|EVP_|CRYPTO_|OPENSSL_|X509_|BIO_", "OpenSSL"),
     ("cblas_|sgemm_|dgemm_|cgemm_|zgemm_|sgemv_|dgemv_|ddot_|sdot_", "BLAS (OpenBLAS or MKL)"),
     ("LAPACKE_|sgesv|dgesv|sgesdd|dgesdd|spotrf|dpotrf|dgetrf|sgetrf", "LAPACK (OpenBLAS or MKL)"),
+    (
+        "gsm_|Wavpack|FLAC__|ogg_|vorbis_|opus_|lame_|sox_|mad_|mpg123_|lsx_",
+        "one of libsox, gsm, wavpack, FLAC, ogg and lame",
+    ),
     ("av_|avcodec_|avformat_|sws_|swr_", "FFmpeg"),
     ("jpeg_|tj3|tjDecompress", "libjpeg-turbo"),
     ("png_", "libpng"),
@@ -114,6 +118,42 @@ ROWS = (
             "ImportError: /lib/x86_64-linux-gnu/libp11-kit.so.0: undefined symbol: ffi_type_pointer, version LIBFFI_BASE_7.0",
         ),
         sources=(thread("triton-lang/triton", 42),),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="symbol-of-its-own",
+        pattern=r"undefined symbol: '?(?P<symbol>_Z(?:T[ISV])?\d{1,3}(?!THP|THCP|THNP)\w{1,200})",
+        cause="The function {owner} is one of the package's own, and is in none of its compiled parts: they are of two releases, or were built without that part (for other GPUs or another CUDA, or in a folder with the "
+        "leavings of an earlier build)",
+        remedy="Uninstall the package until pip knows none, delete the folder that stays, and install its wheel for this torch, CUDA and GPU; from source: a clean clone (git clean -xfd; submodules updated), TORCH_CUDA_ARCH_LIST with this GPU, "
+        "pip install --no-build-isolation --no-cache-dir .",
+        checks=("extension-architecture", "toolkit-mismatch"),
+        says=(
+            "ImportError: vllm/_C.abi3.so: undefined symbol: _Z20cutlass_moe_mm_sm100RN2at6TensorERKS0_S3_S3_S3_S3_S3_S3_S3_S3_bb",
+        ),
+        sources=(thread("vllm-project/vllm", 28199), "Itanium C++ ABI, 5.1, read 2026-11-26"),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="symbol-of-namespace",
+        pattern=r"undefined symbol: '?(?P<symbol>_Z(?:T[ISV])?N[VK]?\d{1,3}\w{1,200})",
+        cause="A C++ name of {owner} ({symbol}) is in no library that is loaded: the file that is named before it and the library of {owner} are of different releases, or one was built with another C++ ABI (Ss in the name is the old std::string, cxx11 the new one)",
+        remedy="If {owner} is the package itself, its parts are mixed: uninstall it until pip knows none, delete its folder, build folders and ~/.cache/torch_extensions, and install it anew, all parts in one release, for this torch. If it is another library, install both from one "
+        "source (all from conda-forge, or all wheels); ldd FILE shows which copy is loaded",
+        command="c++filt {symbol}",
+        checks=("library-path", "preloaded-libraries", "extension-abi"),
+        says=(
+            "OSError: libtransformer_engine.so: undefined symbol: _ZN18transformer_engine9to_stringERK15NVTEScalingMode",
+            "undefined symbol: _ZN21PageAlignedMemoryPool5debugEv",
+        ),
+        sources=(
+            thread("NVIDIA/TransformerEngine", 756, "2024-04-09"),
+            thread("NVIDIA/TransformerEngine", 2504, "2025-12-11"),
+            thread("kvcache-ai/ktransformers", 1066, "2025-04-07"),
+            "Itanium C++ ABI, 5.1, read 2026-11-26",
+        ),
         likely=True,
         general=True,
     ),

@@ -239,7 +239,7 @@ ROWS = (
     ),
     KnownError(
         id="compiler-killed",
-        pattern=r"Killed signal terminated program (cc1plus|cc1|ld)|died due to signal 9|cicc' died|virtual memory exhausted",
+        pattern=r"Killed signal terminated program (cc1plus|cc1|ld)|make(\[\d{1,3}\])?: \*\*\* [^\n]{1,300} Error 137|died due to signal 9|cicc' died|virtual memory exhausted",
         cause="The compiler was killed for want of memory: as many run at once as there are cores",
         remedy="Compile fewer files at once: set MAX_JOBS=2 before pip install",
         says=(
@@ -255,8 +255,9 @@ ROWS = (
     KnownError(
         id="extension-build-failed",
         pattern=r"Error building extension '|Error compiling objects for extension|ninja: build stopped: subcommand failed|Command '\['ninja'.{0,60}returned non-zero|error: command '.{1,200}' failed with exit (status|code)",
-        cause="Compiling an extension failed; the first line with `error:` above says why",
-        remedy="Look at that line; most often the toolkit, the host's compiler or the C++ standard is another than torch's",
+        cause="Compiling an extension failed; this line only says so. In this order of frequency: nvcc is missing or of another CUDA release than torch's, the host's compiler is too new or too old for it, the sources are for another torch, memory ran out while many files were compiled at once",
+        remedy="Look further up, from the top, for the first line with `error:`, `fatal error:`, `nvcc fatal`, `Killed` or `No such file`: that one is the cause. To let it be found: build again into a file (MAX_JOBS=4 python -m pip install -v --no-build-isolation PACKAGE 2>&1 | tee build.log; for one that is built at its first use, delete ~/.cache/torch_extensions first) and ask with that file",
+        command="torchlift doctor --explain-error build.log",
         checks=("toolkit-mismatch", "host-compiler"),
         says=(
             "RuntimeError: Error building extension 'fused_adam'",
@@ -301,8 +302,9 @@ ROWS = (
         id="package-setup-failed",
         pattern=r"metadata-generation-failed|(egg_info|bdist_wheel|editable_wheel|install) did not run successfully"
         r"|Failed building wheel for|subprocess-exited-with-error|legacy-install-failure|ERROR: Command errored out with exit status \d|Getting requirements to build \w{1,20} did not run",
-        cause="pip could not build a package; the first error in its output says why",
-        remedy="Look at that output; where it says that torch is missing, add --no-build-isolation; better, install a wheel",
+        cause="pip has no wheel of the package for this Python and platform, so that it built it from source, and that failed; this line only says so. In this order of frequency: this Python is newer than the release of the package, its setup.py needs torch or NumPy (an isolated build has none), a compiler, nvcc or a system library is missing",
+        remedy="Look in the output above it for the first `error:`, `ModuleNotFoundError`, `fatal error`, `CMake Error` or `not found`. No module named torch: install with --no-build-isolation. Else look on the package's page on pypi.org for which Python there are wheels and take that one, or a newer release of the package. To let the cause be found: python -m pip install -v --no-cache-dir PACKAGE 2>&1 | tee build.log",
+        command="torchlift doctor --explain-error build.log",
         checks=("toolkit-mismatch", "host-compiler"),
         says=(
             "error: metadata-generation-failed",

@@ -178,7 +178,7 @@ ROWS = (
     KnownError(
         id="nvrtc",
         pattern=r"nvrtc: error: (invalid value for --gpu-architecture|failed to open libnvrtc-builtins)|libnvrtc-builtins\.so"
-        r"|NVRTC_ERROR_\w{1,40}",
+        r"|NVRTC_ERROR_\w{1,40}|nvrtc: error: ",
         cause="NVRTC, which compiles CUDA code at run time, is missing a part, is another version, or does not know the GPU",
         remedy="Reinstall nvidia-cuda-nvrtc in torch's version, take other CUDA folders out of LD_LIBRARY_PATH, and install the "
         "torch for this GPU",
@@ -292,9 +292,9 @@ ROWS = (
         id="cuda-invalid-argument",
         pattern=r"(CUDA|HIP) error: invalid (argument|value)|Triton Error \[(CUDA|HIP)\]: invalid argument"
         + cuda_codes(1),
-        cause="A call of CUDA got a value that it does not take: too large a launch for this GPU, an empty tensor, or an object of "
-        "another device or process",
-        remedy="Run with CUDA_LAUNCH_BLOCKING=1, which shows the call; upgrade the library that makes it",
+        cause="A call of CUDA got a value that it does not take: too large a launch or too much shared memory for this GPU, an empty tensor, an object of another device or process, or kernels of a package that is older than the GPU or driver",
+        remedy="Run with CUDA_LAUNCH_BLOCKING=1: the last frame names the call and its package. A package's kernel (Triton, flash-attn, bitsandbytes, xformers): upgrade it, or choose another backend; torch's own: print the shapes before it, leave out empty batches; between processes or devices: torch.cuda.set_device first",
+        command="CUDA_LAUNCH_BLOCKING=1 python PROGRAM",
         checks=("forgotten-switches",),
         says=("RuntimeError: CUDA error: invalid argument",),
         sources=(thread("unslothai/unsloth", 2863, "2025-07-02"),),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import KnownError, thread
+from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
     KnownError(
@@ -146,5 +146,27 @@ ROWS = (
             "not available",
         ),
         sources=(thread("FNNDSC/pman", 200),),
+    ),
+    KnownError(
+        id="fsdp-frozen-parameters",
+        pattern=r"Must flatten tensors with uniform `?requires_grad`?|FSDP requires comm?mon device for param and module",
+        cause="FSDP 1 puts the parameters of a module into one: some of them are frozen and others are trained (adapters), or they are on different devices",
+        remedy="Pass use_orig_params=True (accelerate: fsdp_use_orig_params: true), wrap the adapters apart (peft: fsdp_auto_wrap_policy), move the whole model to one device before wrapping, or use FSDP 2 (fully_shard; fsdp_version: 2)",
+        says=("ValueError: Must flatten tensors with uniform `requires_grad` when `use_orig_params=False`",),
+        sources=(
+            "the wording as programs print it; no thread was read for it, 2026-11-26",
+            torch_file("torch/distributed/fsdp/_flat_param.py"),
+        ),
+    ),
+    KnownError(
+        id="ddp-ready-twice",
+        pattern=r"Expected to mark a variable ready only once",
+        cause="In DistributedDataParallel a parameter got its gradient twice in one backward pass: reentrant activation checkpointing, a module that is used twice, or find_unused_parameters=True where nothing is unused",
+        remedy="Checkpoint with use_reentrant=False (transformers: gradient_checkpointing_kwargs={'use_reentrant': False}), set find_unused_parameters=False, or pass static_graph=True",
+        says=("RuntimeError: Expected to mark a variable ready only once.",),
+        sources=(
+            "the wording as programs print it; no thread was read for it, 2026-11-26",
+            torch_file("torch/nn/parallel/distributed.py"),
+        ),
     ),
 )

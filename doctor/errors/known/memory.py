@@ -145,7 +145,7 @@ ROWS = (
         id="host-out-of-memory",
         pattern=r"DefaultCPUAllocator: (can't allocate memory|not enough memory)|^(\w{1,40}\.){0,4}MemoryError\b"
         r"|unable to mmap \d{1,20} bytes from file <(?!/?torch_)|Unable to allocate \S{1,12} [KMGT]iB for an array|_ArrayMemoryError|memory allocation of \d{1,20} bytes failed"
-        r"|\[enforce fail at (alloc_cpu|CPUAllocator)\.cpp",
+        r"|\[enforce fail at (alloc_cpu|CPUAllocator)\.cpp|OSError: \[Errno 12\] Cannot allocate memory|std::bad_alloc|LLVM ERROR: out of memory",
         cause="There was not enough memory on the host (not on the GPU), or a limit is set",
         remedy="Look at what uses it (free -h, ulimit -v); load less at once",
         command="free -h",
@@ -228,15 +228,25 @@ ROWS = (
     ),
     KnownError(
         id="cuda-in-fork",
-        pattern=r"Cannot re-initialize (CUDA|XPU) in forked subprocess",
+        pattern=r"Cannot re-initialize (CUDA|XPU) in forked subprocess|can't create new processes if CUDA is already initialized"
+        r"|(CUDA|HIP) error: initialization error|CUDA has been initialized before the (?:`?notebook_launcher|fork)",
         cause="The parent process used the GPU before it forked (as data loader workers do on Linux), and CUDA does not survive a "
         "fork",
-        remedy="Keep tensors in the Dataset on the CPU (map_location='cpu'), or start workers with the method spawn",
+        remedy="Keep tensors in the Dataset on the CPU (map_location='cpu'), or start workers with the method spawn (DataLoader(multiprocessing_context='spawn'), torch.multiprocessing.set_start_method('spawn')); start training "
+        "before anything uses the GPU, in a notebook after a restart of its kernel. Where nothing forks, the driver is at fault: `torchlift doctor`",
+        likely=True,
         says=(
             "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
             "'spawn' start method",
+            "RuntimeError: Lightning can't create new processes if CUDA is already initialized.",
+            "RuntimeError: CUDA error: initialization error",
         ),
-        sources=(thread("pytorch/pytorch", 40403, "2024-10-19"), thread("pytorch/pytorch", 77159, "2022-05-10")),
+        sources=(
+            thread("pytorch/pytorch", 40403, "2024-10-19"),
+            thread("pytorch/pytorch", 77159, "2022-05-10"),
+            thread("NVIDIA/recsys-examples", 352, "2026-04-10"),
+            thread("stochasticai/xTuring", 231, "2023-07-13"),
+        ),
     ),
     KnownError(
         id="spawn-without-guard",
@@ -252,11 +262,24 @@ ROWS = (
     KnownError(
         id="worker-died",
         pattern=r"DataLoader worker .{0,200}(exited unexpectedly|is killed by signal)",
-        cause="A data loader worker ended without a word: its own error stands above, or it ran out of memory",
-        remedy="Run once with num_workers=0, which shows the error itself",
+        cause="A data loader's worker process ended without handing its exception on: it was killed for want of main memory, crashed in a compiled part (OpenCV, decord, a database or HDF5 handle that was opened before the fork), or under Windows and macOS could not start because the program has no `if __name__ == '__main__':`",
+        remedy="Run once with num_workers=0: an exception then shows itself. If that works: sudo dmesg | grep -i oom says whether it was memory (fewer workers, smaller prefetch_factor; in a container a larger --memory and --shm-size); open files and handles in worker_init_fn or __getitem__, not in __init__; cv2.setNumThreads(0)",
+        command="sudo dmesg | grep -iE 'oom|killed process|segfault'",
         checks=("shm-size",),
         says=("RuntimeError: DataLoader worker (pid(s) 12345) exited unexpectedly",),
         sources=(torch_file("torch/utils/data/dataloader.py"),),
         level="vague",
+    ),
+    KnownError(
+        id="loader-shutdown-remark",
+        pattern=r"AssertionError: can only (join|test) a child process",
+        cause="A remark of the garbage collector: a data loader's iterator was freed in another process than the one that made it (notebooks, forks); it comes after something else, or does no harm",
+        remedy="Look for another exception above it; if there is none, persistent_workers=True or num_workers=0 make it go away",
+        level="warning",
+        says=("AssertionError: can only test a child process",),
+        sources=(
+            thread("fastai/fastai", 1990),
+            "the wording as programs print it; no thread was read for it, 2026-11-26",
+        ),
     ),
 )

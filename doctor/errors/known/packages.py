@@ -27,7 +27,7 @@ ROWS = (
     ),
     KnownError(
         id="torchvision-mismatch",
-        pattern=r"(operator|No such operator) torchvision::nms|module 'torchvision' has no attribute 'extension'"
+        pattern=r"(operator|No such operator) torchvision::\w{1,40}|module 'torchvision' has no attribute 'extension'"
         r"|Couldn't load custom C\+\+ ops|Could not run 'torchvision::\w{1,40}' with arguments from the 'CUDA' backend"
         r"|module 'torch\.library' has no attribute '(register_fake|impl_abstract)'",
         cause="torchvision was built for another torch",
@@ -141,7 +141,7 @@ ROWS = (
     ),
     KnownError(
         id="extension-abi",
-        pattern=r"undefined symbol: _ZNK?\d{0,2}(St)?\d{0,2}(at|c10|torch|caffe2)|undefined symbol: _ZN?K?\w{0,300}"
+        pattern=r"undefined symbol: _ZNK?\d{0,2}(St)?\d{0,2}(at|c10|torch|caffe2)|undefined symbol: _Z(?!\d{1,3}(?!TH[PCN]))N?K?\w{0,300}"
         r"(3c10|2at6Tensor|SymInt|5torch)|undefined symbol: (aoti_torch|torch_|THPVariable)\w{1,60}"
         r"|Symbol not found: __ZN\w{0,200}(3c10|2at|5torch)"
         r"|DLL load failed while importing (flash_attn\w{0,20}|_C|_C_flashattention|xformers\w{0,20}|selective_scan\w{0,20}"

@@ -148,9 +148,8 @@ ROWS = (
     ),
     KnownError(
         id="conda-packages-not-found",
-        pattern=r"PackagesNotFoundError: The following packages are not (available|found)[^!]{0,300}"
-        r"(pytorch|torch|cudatoolkit|cuda)|ResolvePackageNotFound:[^!]{0,300}(pytorch|torch|cudatoolkit|cuda)",
-        cause="conda has no such packages for this platform and Python in its channels: the channel pytorch has ended with torch 2.5, has "
+        pattern=r"PackagesNotFoundError: The following packages are (not (available|found)|missing)|ResolvePackageNotFound:",
+        cause="conda has no packages of these names for this platform and Python in its channels (a file environment.yml that was exported with builds of another system has many such): the channel pytorch has ended with torch 2.5, has "
         "nothing for 32 bits and linux-aarch64, and no CUDA for macOS",
         remedy="Install torch with pip in that environment, or from conda-forge (pytorch-gpu)",
         checks=("python-version", "python-platform"),

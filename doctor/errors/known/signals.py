@@ -101,8 +101,9 @@ ROWS = (
     KnownError(
         id="abort-exit",
         pattern=r"exitcode ?: -6\b|Signal 6 \(SIGABRT\)|exit(ed with)? (code|status) 134\b|return code = -6\b|is killed by signal: Aborted|Fatal Python error: Aborted|died with <Signals\.SIGABRT",
-        cause="A C++ part ended the process (SIGABRT), mostly by an exception that nobody caught: the text behind `what():`, or a line of a watchdog, above says why",
-        remedy="Look at the lines above it in the log of that rank (torchrun --log-dir DIR --tee 3 keeps one per rank)",
+        cause="A C++ part ended the process (SIGABRT), mostly by an exception that nobody caught: the text behind `what():`, a line of a watchdog (`Watchdog caught collective operation timeout`) or of CUDA above says why",
+        remedy="Look in the log of that rank for the lines directly above: `terminate called`, `what():`, `CUDA error`, `Watchdog`, `free():`. torchrun --log-dir DIR --tee 3 keeps one log per rank; PYTHONFAULTHANDLER=1 adds the Python line of each thread",
+        command="torchlift doctor --explain-error LOG_OF_THAT_RANK",
         says=("exitcode  : -6 (pid: 14750)", "Fatal Python error: Aborted"),
         sources=(torch_file("torch/distributed/elastic/multiprocessing/errors/__init__.py"),),
         level="vague",
@@ -142,7 +143,7 @@ ROWS = (
     ),
     KnownError(
         id="mkl-library",
-        pattern=r"(Intel MKL|INTEL MKL|oneMKL|Intel oneMKL)[^\n]{0,12}(FATAL ERROR|ERROR): (Cannot load|Error)|Cannot load (libmkl_\w{1,20}|mkl_intel_thread|symbol MKL|libmkl_\w{1,20}\.so)|mkl_intel_thread\.\d\.dll|libmkl_(avx|def|core|intel)\w{0,12}\.(so|dylib)",
+        pattern=r"(Intel MKL|INTEL MKL|oneMKL|Intel oneMKL)[^\n]{0,12}(FATAL ERROR|ERROR): (Cannot load|Error|The specified)|Cannot load (libmkl_\w{1,20}|mkl_intel_thread|symbol MKL|libmkl_\w{1,20}\.so)|mkl_intel_thread\.\d\.dll|libmkl_(avx|def|core|intel)\w{0,12}\.(so|dylib)",
         cause="Intel's MKL does not find its parts: pip's and conda's NumPy or torch are mixed, or another folder of MKL comes first",
         remedy="Use one installer for NumPy, SciPy and torch; reinstall them in a fresh environment",
         command="conda install -y nomkl && pip install --force-reinstall numpy",
@@ -201,6 +202,57 @@ ROWS = (
         remedy="Put what the script does below `if __name__ == '__main__':`; set num_workers=0 to see the real error",
         says=("RuntimeError: Pin memory thread exited unexpectedly",),
         sources=(thread("pytorch/tutorials", 326, "2018-09-29"), torch_file("torch/utils/data/dataloader.py")),
+        likely=True,
+    ),
+    KnownError(
+        id="heap-corrupted",
+        pattern=r"munmap_chunk\(\): invalid pointer|free\(\): (invalid (pointer|size|next size)|corrupted)|double free or corruption|corrupted size vs\. prev_size|malloc\(\): (corrupted|invalid|unaligned|mismatching|memory corruption)|malloc_consolidate\(\)|corrupted double-linked list",
+        cause="Two compiled parts in the process manage memory differently: two copies of one library (libstdc++, protobuf, OpenMP, OpenCV, CUDA) or one extension for another torch; rarely, a defect of one of them",
+        remedy="Run `PYTHONFAULTHANDLER=1 python PROGRAM`: the Python line at the crash names the package; install that one for this torch, change the order of imports (torch first, or the package that crashes before torch), "
+        "and keep one of opencv-python and opencv-python-headless, and one of conda's and pip's copies. If it is only at the end of a program that did its work, it does no harm",
+        command="PYTHONFAULTHANDLER=1 python PROGRAM",
+        checks=("extension-abi", "conda-pip-mix", "preloaded-libraries"),
+        says=("free(): invalid pointer", "munmap_chunk(): invalid pointer", "double free or corruption (!prev)"),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
+        likely=True,
+    ),
+    KnownError(
+        id="segmentation-fault",
+        pattern=r"[Ss]egmentation fault \(core dumped\)|Caught signal 11 \([Ss]egmentation fault|signal (11|SIGSEGV)|SIGSEGV\b|is killed by signal: Segmentation fault|Segmentation fault: 11|srun: error: \S{1,60}: tasks? [\d,-]{1,40}: Segmentation fault",
+        cause="A compiled part crashed (SIGSEGV) and could not say where. Most often, in this order: an extension built for another torch or CUDA, two copies of a library in one process (OpenMP, protobuf, CUDA, libstdc++), a driver that does not fit, "
+        "a stack limit that is too small, a defect of the library",
+        remedy="Run it with faulthandler, which prints the Python line at the crash. In an import: that package is for another torch (python -c 'import PACKAGE' alone). At the first use of the GPU: `torchlift doctor --smoke` says whether torch itself "
+        "works here. In a data loader's worker: num_workers=0. Else gdb -ex run -ex bt --args python PROGRAM names the library",
+        command="PYTHONFAULTHANDLER=1 python PROGRAM",
+        checks=("extension-abi", "companion-mismatch", "conda-pip-mix", "preloaded-libraries"),
+        says=(
+            "Segmentation fault (core dumped)",
+            "[h100-218-209:2072810:0:2072810] Caught signal 11 (Segmentation fault: tkill(2) or tgkill(2) at address 0x1fa0ea)",
+        ),
+        sources=(thread("pytorch/pytorch", 147568, "2025-02-26"), thread("pytorch/pytorch", 12376, "2018-10-06")),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="uncaught-exception",
+        pattern=r"terminate called after throwing an instance of '(?P<name>[\w:]{1,80})'|terminate called without an active exception|Aborted \(core dumped\)$|zsh: abort\b|Abort trap: 6",
+        cause="C++ code raised an exception ({name}) that nothing caught, in a thread or at the end of the process, which ends it at once",
+        remedy="The line with `what():` behind it says what happened: ask for that line (torchlift doctor --explain-error 'THAT LINE'). std::bad_alloc: main memory ran out. c10::Error with CUDA in it: the first CUDA error above is the cause. Without a "
+        "`what():`, run PYTHONFAULTHANDLER=1 python PROGRAM, which names the Python line of each thread",
+        command="PYTHONFAULTHANDLER=1 python PROGRAM",
+        says=("terminate called after throwing an instance of 'c10::Error'", "Aborted (core dumped)"),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
+        level="vague",
+    ),
+    KnownError(
+        id="illegal-instruction-of-shell",
+        pattern=r"zsh: illegal hardware instruction",
+        cause="The package was built for another processor: on a Mac an x86_64 Python runs under Rosetta 2 without AVX, or a wheel needs AVX2 that this processor does not have",
+        remedy="python -c 'import platform; print(platform.machine())' says which Python runs: on Apple Silicon it has to say arm64; install that Python (Miniforge, python.org) and everything anew in a fresh environment",
+        command="python -c 'import platform; print(platform.machine())'",
+        checks=("python-platform",),
+        says=("zsh: illegal hardware instruction  python",),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
         likely=True,
     ),
 )

@@ -147,7 +147,7 @@ ROWS = (
     KnownError(
         id="extension-newer-or-older-than-torch",
         pattern=r"(error: )?namespace \"?(at|c10|torch)(::\w{1,30})?\"? has no member|(class|struct) \"?.{0,4}(at::Tensor|c10::\w{1,40}|at::\w{1,40}|torch::\w{1,60})\W{0,4} has no member( named)?|is not a member of .{0,3}(at|c10|torch)(::\w{1,40}){0,3}"
-        r"|no member named '\w{1,60}' in (namespace )?'(at|c10|torch)|no (suitable user-defined )?conversion (function )?from \"(const )?at::\w{1,60}|cannot convert .{0,3}(const )?at::(DeprecatedTypeProperties|Tensor)"
+        r"|'(THCState|THCudaTensor|THFloatTensor|AT_CHECK)' (does not name a type|was not declared)|no member named '\w{1,60}' in (namespace )?'(at|c10|torch)|no (suitable user-defined )?conversion (function )?from \"(const )?at::\w{1,60}|cannot convert .{0,3}(const )?at::(DeprecatedTypeProperties|Tensor)"
         r"|identifier \"?(at|c10|torch)::\w{1,60}\"? is undefined|static assertion failed:? .{0,20}(data_ptr|packed_accessor)|AT_DISPATCH\w{1,60}.{0,80}(was not declared|undefined|requires)|too few arguments.{0,60}(torch|at|c10)::"
         r"|ATen/(cuda/CUDAApplyUtils|DeviceGuard|cuda/Atomic|cuda/CUDAEventPool|cuda/DeviceUtils|native/\w{1,30}|cuda/CUDAGeneratorImpl|core/\w{1,40})\.(cuh|h): No such file|c10/(cuda|util)/\w{1,40}\.h: No such file|torch/csrc/\w[\w/]{1,60}\.h: No such file",
         cause="The extension's sources are for another torch: a name of torch's C++ interface that they use is not in the one that is installed",
@@ -279,5 +279,54 @@ ROWS = (
             "RuntimeError: nvcc not found at '/usr/local/cuda-12.4/bin/nvcc'. Ensure CUDA path '/usr/local/cuda-12.4' is correct.",
         ),
         sources=(_CPP,),
+    ),
+    KnownError(
+        id="nvcc-path-wrong",
+        pattern=r"(?P<program>[\w./+\[\]:-]{0,120}/bin/nvcc): No such file|Could not find compiler set in environment variable CUDACXX: ?\n?\s?(?P<program2>\S{1,120})|sh: \d{1,4}: (?P<program3>:\S{1,120}/bin/nvcc): not found",
+        cause="CUDA_HOME (or CUDA_PATH, CUDACXX) names a toolkit that is not there: {program} does not exist, or the variable is a list with colons, as PATH is",
+        remedy="export CUDA_HOME=/usr/local/cuda-XX.Y with one folder that has bin/nvcc, of torch's CUDA release; without a toolkit take a wheel of the package, or conda install -c nvidia cuda-nvcc",
+        command="ls -d /usr/local/cuda*/bin/nvcc; echo $CUDA_HOME",
+        checks=("toolkit-mismatch",),
+        says=("/bin/sh: /usr/local/cuda-11.2/bin/nvcc: No such file or directory",),
+        sources=(
+            thread("NVIDIA/MinkowskiEngine", 569),
+            thread("zhanghang1989/PyTorch-Encoding", 297),
+            thread("hyangwinter/flownet3d_pytorch", 11),
+        ),
+    ),
+    KnownError(
+        id="host-compiler-unknown",
+        pattern=r"Unsupported NVHPC compiler found|unsupported (clang|Microsoft Visual Studio|Intel|ICC|PGI) (compiler )?version|nvcc fatal {1,4}: Unsupported (host )?compiler",
+        cause="nvcc was given a host compiler that it does not know or that is too new for it (NVHPC, Intel's, a new clang or Visual Studio): the shell's modules or CC and CXX choose it",
+        remedy="Name a GCC (or Visual Studio) that this CUDA release supports: export CC=gcc-12 CXX=g++-12 CUDAHOSTCXX=g++-12 (module load gcc), then build in a clean folder",
+        command="export CC=gcc-12 CXX=g++-12 CUDAHOSTCXX=g++-12",
+        checks=("host-compiler",),
+        says=("error: Unsupported NVHPC compiler found. nvc++ is the only NVHPC compiler that is supported.",),
+        sources=(thread("NVIDIA/apex", 1833),),
+    ),
+    KnownError(
+        id="build-file-gone",
+        pattern=r"(No such file or directory: '|could not create ')(?P<name>build[/\\\\][^'\n]{1,300})'|(?P<name2>[\w./-]{1,120}\.cu\.o):? (No such file|Not found)",
+        cause="The build did not find or could not write one of its own files ({name}): a build folder of an earlier attempt is mixed in, an earlier step failed (nvcc did not run), or on Windows the path is longer than 260 characters",
+        remedy="Delete the folders build and *.egg-info (git clean -xfd in a clone) and pip's cache (pip install --no-cache-dir), then build again and read the first error. Windows: enable long paths (LongPathsEnabled=1), or work in a short folder such as C:\\w",
+        says=(
+            "error: [Errno 2] No such file or directory: 'build/bdist.linux-x86_64/wheel/languages/java.py'",
+            "src/nearest_neighborhood.cu.o: No such file or directory",
+        ),
+        sources=(
+            thread("terryyin/lizard", 85, "2016-01-20"),
+            thread("zju3dv/pvnet", 79, "2020-07-30"),
+            thread("Project-MONAI/MONAILabel", 1344, "2023-03-19"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="symbol-version-remark",
+        pattern=r"(?P<library>lib[\w.+-]{1,60}): no version information available \(required by (?P<program>[^)\n]{1,120})\)",
+        cause="A remark of the loader: {program} was linked with a build of {library} that has symbol versions, and another build (conda's, a copy) is found at run time",
+        remedy="Nothing stops for it. If something fails as well, take the folder of that copy out of LD_LIBRARY_PATH: ldd {program} shows which is loaded",
+        level="warning",
+        says=("libcudart.so.11.0: no version information available (required by bandwidth_test)",),
+        sources=(thread("Bruce-Lee-LY/cuda_hook", 8, "2023-11-25"),),
     ),
 )

@@ -56,7 +56,8 @@ ROWS = (
         id="triton-compilation",
         pattern=r"triton\.compiler\.errors\.(CompilationError|UnsupportedLanguageConstruct)|CompilationError: at \d{1,4}:\d{1,4}:|Triton compilation error",
         cause="Triton could not compile a kernel; the exception behind this line says why. Often the kernel was written for another release of Triton, or for another GPU",
-        remedy="Read the last line of the message; keep the Triton that torch pins, and take the release of the library (vLLM, bitsandbytes, flash-linear-attention) for this torch",
+        remedy="Read the last line of the message (an AttributeError or `unexpected keyword` on tl: another Triton; `not supported in this architecture`, fp8e4nv: the GPU is too old). python -m pip show triton torch: keep the Triton that torch pins (python -m pip check), and take the release of the library (vLLM, bitsandbytes, flash-linear-attention) for this torch",
+        command="python -m pip check",
         checks=("triton-pin",),
         says=("triton.compiler.errors.CompilationError: at 22:25:",),
         sources=(thread("triton-lang/triton", 1137),),
@@ -252,5 +253,33 @@ ROWS = (
             thread("ultralytics/ultralytics", 625, "2023-01-25"),
             thread("ultralytics/ultralytics", 742, "2023-02-01"),
         ),
+    ),
+    KnownError(
+        id="any-tensorrt",
+        pattern=r"\[TRT\]:? ?(\[E\]|\d{1,2}:|E:)|\[E\] (\[TRT\] )?\d{0,2}:? ?\[\w{1,40}\.cpp|\[TensorRT\] ERROR|Error Code \d{1,2}: [A-Z]\w{2,20} ?\w{0,12} \(|IBuilder::build\w{1,30}: Error Code",
+        cause="TensorRT itself gives up on this network or engine; `Error Code N:` and the text behind it name the layer and its own reason. Most often the engine was built by another TensorRT or for another GPU, a shape lies outside of the profile, or this release "
+        "does not know what the exporter of this torch writes",
+        remedy="Build the engine anew on this machine with the TensorRT that runs it (trtexec --onnx=FILE --verbose shows the layer); simplify the model first (onnxsim), try another opset (torch.onnx.export(..., opset_version=17)), widen min/opt/max shapes, and "
+        "upgrade TensorRT: an internal error that one release has is often gone in the next",
+        command="trtexec --onnx=MODEL.onnx --verbose",
+        says=(
+            "[E] [TRT] 7: [shapeMachine.cpp::nvinfer1::rt::ShapeMachineRoutine::executeContinuation::864] Error Code 7: Internal Error (/lightglue/ArgMax: length of reduction axis is smaller than K (1) Condition '==' violated: 0 != 1.",
+        ),
+        sources=(thread("fabio-sim/LightGlue-ONNX", 66, "2024-02-29"),),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="meta-tensor",
+        pattern=r"Cannot copy out of meta tensor; no data|is not on the expected device meta|Tensor\.item\(\) cannot be called on meta tensors",
+        cause="Weights were never loaded: the model was made empty (device meta, init_empty_weights, device_map or low_cpu_mem_usage) and a part of it has no values in the checkpoint or was left out for want of memory (device_map='auto' puts it on disk)",
+        remedy="Look for the warning about missing keys above; load with device_map='auto' or a device, not with .to() afterwards (or model.to_empty(device=...) and then load_state_dict); where parts were put on the CPU or disk, use a smaller or quantized model; upgrade "
+        "transformers and accelerate together",
+        says=(
+            "NotImplementedError: Cannot copy out of meta tensor; no data!",
+            "RuntimeError: Tensor on device cuda:0 is not on the expected device meta!",
+        ),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
+        likely=True,
     ),
 )

@@ -1,0 +1,116 @@
+"""Names, arguments and parts that one package asks of another, which is there in another release, or another thing of that name."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import KnownError, thread
+
+_READ = "2026-11-26"
+_UNREAD = f"the wording as programs print it; no thread was read for it, {_READ}"
+_INSTALLED = r"(?:site|dist)-packages[/\\](?P<package>[\w.-]{1,60})[/\\][^\n]{1,200}\n{1,4}"
+"""The last frame of a traceback, in an installed package: what it quotes is blank."""
+_PLAIN = r"NoneType|dict|list|tuple|set|str|bytes|int|float|bool|Tensor|Parameter|function|method|builtin_function_or_method|generator|ndarray|DataFrame|Namespace"
+
+ROWS = (
+    KnownError(
+        id="another-thing-of-that-name",
+        pattern=r"cannot import name '(?P<name>\w{1,80})' from '(?P<package>[\w.]{1,80})' \(unknown location\)"
+        r"|module '(?P<package2>\w{1,60})' has no attribute '(?:__version__|__file__|__path__)'",
+        cause="Python found a folder named {package} without the package's own files in it, so that it has no names: one in the folder from which the program was started "
+        "(a clone of the repository, whose package lies one level deeper), or what an uninstall left over in site-packages",
+        remedy="python -c 'import {package}; print({package}.__path__)' names the folder: start from another folder or rename it, or delete it and install {package} anew (pip install "
+        "--force-reinstall --no-deps)",
+        command="python -c 'import {package}; print({package}.__path__)'",
+        says=(
+            "ImportError: cannot import name 'GRPOTrainer' from 'some_package' (unknown location)",
+            "ImportError: cannot import name 'Coqpit' from 'coqpit' (unknown location)",
+        ),
+        sources=(thread("huggingface/trl", 3421, "2025-05-08"), thread("idiap/coqui-ai-TTS", 471, "2025-08-01")),
+        general=True,
+    ),
+    KnownError(
+        id="import-of-itself",
+        pattern=r"cannot import name '(?P<name>\w{1,80})' from partially initialized module '(?P<package>[\w.]{1,80})'|partially initialized module '(?P<package2>[\w.]{1,80})' has no attribute",
+        cause="{package} is imported while its own import has not ended: a file of the program bears its name and was taken for it, an import inside it failed before (further up), or two modules import each other",
+        remedy="Look whether a file or folder {package}(.py) lies beside the program, and rename it; else read the first exception above, and install {package} anew",
+        command="python -c 'import {package}; print({package}.__file__)'",
+        says=(
+            "ImportError: cannot import name 'Llama' from partially initialized module 'llama_cpp' (most likely due to a circular import)",
+        ),
+        sources=(_UNREAD,),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="part-not-compiled",
+        pattern=r"(?:NameError: |^|[^\w])name '(?P<name>\w{0,40}(?:_cuda|cuda_|_kernels?|_ext|_backend|_ops|_C)\w{0,20})' is not defined",
+        cause="The compiled part {name} of a package was never built or does not load for this torch, CUDA and Python: the package catches that error when it is imported, and fails where it uses the part",
+        remedy="Import it alone to see the reason (python -c 'import {name}'); install the package's wheel for this torch and CUDA, or build it with --no-build-isolation where nvcc is that of torch's CUDA. On "
+        "a Mac or without an NVIDIA GPU it does not exist: take a model or option that does not need it",
+        command="python -c 'import {name}'",
+        checks=("toolkit-mismatch", "extension-abi", "torch-cpu-build"),
+        says=("NameError: name 'autogptq_cuda_256' is not defined",),
+        sources=(
+            thread("LlamaChinese/Llama-Chinese", 75, "2023-08-03"),
+            thread("PromtEngineer/localGPT", 145, "2023-06-20"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="optional-package-missing",
+        pattern=r"name '(?P<package>apex|amp|amp_C|flash_attn\w{0,30}|xformers|triton|deepspeed|bitsandbytes|bnb|transformer_engine|torch_xla|xm|nccl|mpi4py|MPI|onnx|onnxruntime|tensorrt|trt|cupy|pynvml|init_empty_weights|PartialState|MambaLMHeadModel|"
+        r"selective_scan_fn|causal_conv1d_fn|mamba_inner_fn|rearrange|spacy|librosa|torchaudio|torchvision|mmcv|FusedAdam|FusedLayerNorm|unpad_input|pad_input|index_first_axis|flash_attn_func|flash_attn_varlen_func)' is not defined",
+        cause="The import of {package}, which is optional for the code, failed silently further up, because it is not installed or does not load here",
+        remedy="Import it alone to see the reason (python -c 'import {package}' or the package that it is from: init_empty_weights is of accelerate, rearrange of einops, flash_attn_func and unpad_input of flash-attn, "
+        "selective_scan_fn of mamba-ssm, FusedAdam of apex); install it for this torch, or switch the option that needs it off",
+        says=("NameError: name 'apex' is not defined", "NameError: name 'init_empty_weights' is not defined"),
+        sources=(thread("yuange250/not_so_strong_baseline_for_video_based_person_reID", 2, "2020-10-25"),),
+        likely=True,
+    ),
+    KnownError(
+        id="argument-between-packages",
+        pattern=_INSTALLED
+        + r"(?P<raised>TypeError: )(?P<function>[\w.<>]{1,80})\(\) (?:got an unexpected keyword argument '(?P<name>\w{1,60})'|missing \d{1,2} required (?:positional|keyword-only) arguments?:? '(?P<name2>\w{1,60})'|takes \d{1,2} positional arguments? but \d{1,2}|takes from \d{1,2} to \d{1,2} positional)",
+        cause="{package}, which is installed, calls {function} with other arguments than its installed release takes: the two packages are of releases that do not belong together",
+        remedy="pip show {package} names its requirements; the package that {function} is from is in the traceback's last frame or its neighbour. Upgrade both in one command (python -m pip install -U {package} OTHER), "
+        "or take for the other one the release that {package}'s documentation or requirements name; then python -m pip check",
+        command="python -m pip check",
+        says=(
+            'Traceback (most recent call last):\n  File "/venv/lib/python3.10/site-packages/trl/trainer/sft_trainer.py", line 300, in __init__\n    super().__init__(\n'
+            "TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'",
+        ),
+        sources=(_UNREAD,),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="attribute-between-packages",
+        pattern=_INSTALLED
+        + rf"(?P<raised>AttributeError: )(?:type object )?'(?!(?:{_PLAIN})')(?P<function>[\w.]{{1,60}})' "
+        r"(?:object )?has no attribute '(?P<name>\w{1,60})'",
+        cause="{package}, which is installed, asks {function} for {name}, which the installed release of that class's package does not have: the two are of releases that do not belong together",
+        remedy="Find the package that {function} is from, upgrade both in one command (python -m pip install -U {package} OTHER), or take for it the release that {package} names in its requirements; then python -m pip check",
+        command="python -m pip check",
+        says=(
+            'Traceback (most recent call last):\n  File "/venv/lib/python3.10/site-packages/accelerate/accelerator.py", line 300, in __init__\n    plugin = state.fsdp_plugin\n'
+            "AttributeError: 'AcceleratorState' object has no attribute 'fsdp_plugin'",
+        ),
+        sources=(thread("huggingface/accelerate", 1893, "2023-08-29"),),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="any-name",
+        pattern=r"cannot import name '?(?P<name>\w{1,80})'? from '(?P<package>[\w.]{1,80})'|module '(?P<package2>[\w.]{1,80})' has no attribute '(?P<name2>\w{1,80})'|ImportError: cannot import name '?(?P<name3>\w{1,80})'?",
+        cause="The {package} that is installed has no {name}: the code was written for a newer or an older release of it (or a file of the program bears the name of the package)",
+        remedy="python -m pip show {package} says which release is here. If a package asks for the name, upgrade that package and {package} together; if the program does, install the release that its requirements "
+        "name, or one of the time when it was written (python -m pip index versions {package}). The path in the message shows whether it is the package or a file of the program",
+        command="python -m pip show {package}",
+        says=(
+            "ImportError: cannot import name 'GuiHandle' from 'viser' (/env/lib/python3.8/site-packages/viser/__init__.py)",
+            "AttributeError: module 'triton_key' has no attribute 'compute'",
+        ),
+        sources=(thread("meyerls/FruitNeRF", 4, "2024-08-18"),),
+        likely=True,
+        general=True,
+    ),
+)
