@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cache
 
 from torchlift.doctor.errors.known_error import KnownError
-from torchlift.doctor.errors.symbols import owner
 from torchlift.doctor.errors.table import KNOWN
 
 _BLANKS = r"(?:\s{1,60})"
@@ -23,6 +22,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w.+:/@=<>~-]")
 _LONGEST_NAME = 80
 _GROUP_NAME = re.compile(r"\?(?::|P<\w+>)")
 _TOKEN = re.compile(r"[A-Za-z_]{3,}")
+_SYMBOL = re.compile(r"_Z(?:T[ISV])?(?:N(?:[VK]|St)?)?(\d{1,3})")
 _LETTERS_ONLY = {code: " " for code in range(128) if not (chr(code).isalpha() or chr(code) == "_")}
 
 
@@ -33,6 +33,12 @@ def expression(row: KnownError) -> re.Pattern[str]:
     return re.compile(quoted.replace(" ", _BLANKS), re.MULTILINE)
 
 
+def _owner(symbol: str) -> str:
+    """The outermost namespace or class of a C++ name as compilers write it (Itanium C++ ABI, 5.1), or the function itself where it has none; empty for other names."""
+    head = _SYMBOL.match(symbol)
+    return symbol[head.end() :][: int(head[1])] if head else ""
+
+
 def filled(text: str, match: re.Match[str], terms: Iterable[tuple[str, str]] = ()) -> str:
     """A cause, remedy or command in which the names of the pattern's groups stand in braces, with what they matched."""
     if not match.re.groupindex:
@@ -41,7 +47,7 @@ def filled(text: str, match: re.Match[str], terms: Iterable[tuple[str, str]] = (
     # Only what names consist of: the text that is read may be hostile.
     said = {name: _NOT_IN_NAMES.sub("", value)[:_LONGEST_NAME].strip(":") for name, value in named.items()}
     said["meaning"] = dict(terms).get(said.get("term", ""), "")
-    said["owner"] = owner(said.get("symbol", ""))
+    said["owner"] = _owner(said.get("symbol", ""))
     return re.sub(r"\{(\w+)\}", lambda found: said.get(found[1]) or "what it names", text)
 
 

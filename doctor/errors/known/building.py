@@ -119,4 +119,53 @@ ROWS = (
             thread("woct0rdho/triton-windows", 149, "2025-09-01"),
         ),
     ),
+    KnownError(
+        id="any-compile-error",
+        pattern=r"(?P<file>[\w./\\+-]{1,200}\.(?:cu|cuh|cpp|cc|cxx|c|h|hpp|hip|inl))(?:\(\d{1,6}\)|:\d{1,6}(?::\d{1,5})?): (?:fatal )?error:? (?P<name>[^\n]{1,200})|error C\d{4}: |nvcc fatal {1,4}: |error: redefinition of|errors? detected in the compilation of",
+        cause="The compiler does not accept a source file ({file}). In torch's own headers (torch/include): the compiler or CUDA release is too old or too new for this torch, or another C++ standard was asked for. In the package's files: it was written for another torch or CUDA (a name that "
+        "was removed or renamed), or for another compiler",
+        remedy="The first such line counts, not the last. Take a release of the package for this torch (its notes, or one of the time of this torch), best as a wheel; see that nvcc --version is torch.version.cuda and g++ one that it supports (export CC=gcc-12 CXX=g++-12 CUDAHOSTCXX=g++-12); build in a "
+        "clean folder (git clean -xfd; git submodule update --init --recursive). torch 2.x needs C++17, from 2.10 on C++20: take an older -std out of setup.py",
+        command="nvcc --version; g++ --version; python -c 'import torch; print(torch.__version__, torch.version.cuda)'",
+        checks=("toolkit-mismatch", "host-compiler"),
+        says=(
+            'csrc/cuda/kernel.cu(123): error: identifier "foo" is undefined',
+            "error C2039: 'foo': is not a member of 'std'",
+        ),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="any-cmake-error",
+        pattern=r"CMake Error at (?P<file>[^\s:]{1,160}):\d{1,6}|CMake Error: (?P<name>[^\n]{1,160})|-- Configuring incomplete, errors occurred",
+        cause="CMake gave up while it configured the build; the sentence below `CMake Error at` is the cause: mostly a library, compiler or toolkit that it does not find, or a CMake that is too new or too old for the project",
+        remedy="Read those lines (a line `Could NOT find X` names what to install: its -dev package, or X_ROOT). CUDA: CUDACXX=/usr/local/cuda/bin/nvcc and CMAKE_CUDA_ARCHITECTURES=native; Torch: -DCMAKE_PREFIX_PATH=$(python -c 'import torch; print(torch.utils.cmake_prefix_path)'); `Compatibility with CMake < 3.5 "
+        "has been removed`: -DCMAKE_POLICY_VERSION_MINIMUM=3.5. Delete the build folder (CMakeCache.txt) before the next try",
+        checks=("toolkit-mismatch", "host-compiler"),
+        says=("CMake Error at CMakeLists.txt:10 (message): CUDA not found",),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="setup-script-failed",
+        pattern=r"[\w./\\-]{0,200}setup\.py\", line \d{1,5}, in [^\n]{1,80}\n{1,4}(?:File [^\n]{1,240}\n{1,4}){0,12}(?P<raised>(?P<name>[A-Z]\w{2,40}(?:Error|Exception)): )[^\0]{0,400}?(?:end of output|subprocess-exited-with-error|metadata-generation-failed)",
+        cause="The package's own setup.py stopped with that {name} while pip asked it what it needs. Mostly it reads something of the machine that is not there: torch.version.cuda is None (torch for the CPU, ROCm or another device), CUDA_HOME or nvcc is missing, or its code is older than this Python or setuptools",
+        remedy="Install a wheel of the package for this Python and torch, or a release of it that supports this device. With an NVIDIA GPU: python -c 'import torch; print(torch.version.cuda)' has to print a release (else install the CUDA wheel, `torchlift doctor`), nvcc --version the same one; then pip install --no-build-isolation PACKAGE. "
+        "Other devices: look for the package's own build for them",
+        command="python -c 'import torch; print(torch.__version__, torch.version.cuda)'",
+        checks=("torch-cpu-build", "toolkit-mismatch"),
+        says=(
+            """error: subprocess-exited-with-error
+Traceback (most recent call last):
+  File "/tmp/pip-install-x/auto-gptq/setup.py", line 62, in <module>
+    CUDA_VERSION = "".join(os.environ.get("CUDA_VERSION", default_cuda_version).split("."))
+AttributeError: 'NoneType' object has no attribute 'split'
+[end of output]
+error: metadata-generation-failed""",
+        ),
+        sources=(thread("AutoGPTQ/AutoGPTQ", 692, "2024-06-18"),),
+        likely=True,
+    ),
 )

@@ -325,4 +325,15 @@ ROWS = (
         likely=True,
         general=True,
     ),
+    KnownError(
+        id="ray-start",
+        pattern=r"(?:current )?node timed out during startup|have not registered within the timeout|Failed to connect to GCS|No available node types can fulfill resource request|number of required GPUs exceeds the total|Some processes that the driver started failed|placement group[^\n]{0,80}(?:infeasible|cannot be scheduled)",
+        cause="Ray did not start or does not have what was asked for: a process of it died at once, ports or /tmp are blocked, an older cluster is still there, the machine is slow or has few file handles, or GPUs are fewer than required (CUDA_VISIBLE_DEVICES hides some)",
+        remedy="ray stop --force on each node, remove /tmp/ray, then ray start --head --num-gpus=N and ray status, which shows what Ray sees; read /tmp/ray/session_latest/logs/gcs_server.out and raylet.out; ulimit -n 65536; in a container --shm-size=8g or more; behind a proxy export NO_PROXY=localhost,127.0.0.1,HEAD_IP",
+        command="ray status",
+        checks=("open-files-limit", "shm-size"),
+        says=("Failed to connect to GCS. Please check `gcs_server.out` for more details.",),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
+        likely=True,
+    ),
 )

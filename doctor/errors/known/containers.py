@@ -218,4 +218,30 @@ ROWS = (
         ),
         sources=(UNREAD,),
     ),
+    KnownError(
+        id="image-not-there",
+        pattern=r"manifest unknown|manifest for (?P<name>\S{1,120}) not found|pull access denied for (?P<name2>\S{1,120})|toomanyrequests: |repository does not exist or may require",
+        cause="The registry does not give the image: its tag never existed or was removed (NVIDIA removes old tags of nvidia/cuda; its tags end with an operating system, as 12.6.3-base-ubuntu24.04), a login is missing, or the number of pulls per hour is used up",
+        remedy="Look up the tags on the registry's page and name one that exists; docker login (nvcr.io: user $oauthtoken and an NGC key; Docker Hub raises its limit for those who log in)",
+        says=(
+            "Error response from daemon: manifest for nvidia/cuda:12.0-base not found: manifest unknown: manifest unknown",
+        ),
+        sources=(
+            "the wording as programs print it; no thread was read for it, 2026-11-26",
+            "NVIDIA's page of nvidia/cuda, its notice on removed tags, 2026-11-21",
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="image-build-step",
+        pattern=r"failed to solve: process \"(?P<name>[^\"\n]{1,200})|The command '/bin/(?:ba)?sh -c (?P<name2>[^'\n]{1,200})[^\n]{0,200}' returned a non-zero code",
+        cause="A step of the image's build ended with an error ({name}); this line only says which step, and its own output stands above",
+        remedy="Build again with the whole output (docker build --progress=plain --no-cache . 2>&1 | tee build.log) and ask with that file. While an image is built there is no GPU: name the architectures (TORCH_CUDA_ARCH_LIST='8.0 9.0'), use a -devel image for what is compiled, and MAX_JOBS=4 against too little memory",
+        command="torchlift doctor --explain-error build.log",
+        level="vague",
+        says=(
+            'failed to solve: process "/bin/sh -c pip install flash-attn" did not complete successfully: exit code: 1',
+        ),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
+    ),
 )

@@ -43,7 +43,8 @@ ROWS = (
     ),
     KnownError(
         id="nccl-infiniband",
-        pattern=r"NET/IBP? ?: ?Got (completion|async event)|vendor err (129|81|249)\b|ibv_modify_qp failed",
+        pattern=r"NET/IBP? ?: ?Got (completion|async event)|vendor err (129|81|249)\b|ibv_modify_qp failed"
+        r"|NET/IB : Unable to open device",
         cause="A transfer over InfiniBand or RoCE was not answered: a link, a switch or its configuration (GID index, MTU, "
         "traffic class), or the other rank had ended before",
         remedy="Look which rank failed first; try ib_write_bw between the two hosts; on RoCE set NCCL_IB_GID_INDEX; "
@@ -133,7 +134,8 @@ ROWS = (
         id="rendezvous-unreachable",
         pattern=r"client socket has timed out|client socket has failed to connect to any network address|RendezvousConnectionError"
         r"|RendezvousTimeoutError|store based barrier on rank|\d{1,5} clients joined|TCP client failed to connect/validate|connection to the C10d store has failed"
-        r"|hostname of the client socket cannot be retrieved|No socket on \(.{1,80}\) is listening yet",
+        r"|hostname of the client socket cannot be retrieved|No socket on \(.{1,80}\) is listening yet"
+        r"|network addresses of \([^)\n]{1,80}\) cannot be retrieved",
         cause="A process cannot reach the one that hosts the rendezvous: it did not start or ended early, its name or port is "
         "another, or a firewall is between them",
         remedy="Look at the log of rank 0 first; check MASTER_ADDR and MASTER_PORT from the other host (nc -vz HOST PORT)",

@@ -127,7 +127,7 @@ ROWS = (
         cause="The function {owner} is one of the package's own, and is in none of its compiled parts: they are of two releases, or were built without that part (for other GPUs or another CUDA, or in a folder with the "
         "leavings of an earlier build)",
         remedy="Uninstall the package until pip knows none, delete the folder that stays, and install its wheel for this torch, CUDA and GPU; from source: a clean clone (git clean -xfd; submodules updated), TORCH_CUDA_ARCH_LIST with this GPU, "
-        "pip install --no-build-isolation --no-cache-dir .",
+        "then pip install --no-build-isolation --no-cache-dir . in it",
         checks=("extension-architecture", "toolkit-mismatch"),
         says=(
             "ImportError: vllm/_C.abi3.so: undefined symbol: _Z20cutlass_moe_mm_sm100RN2at6TensorERKS0_S3_S3_S3_S3_S3_S3_S3_S3_bb",
@@ -180,6 +180,34 @@ ROWS = (
         checks=("library-path", "missing-libraries"),
         says=("ImportError: libpq.so.5: cannot open shared object file: No such file or directory",),
         sources=(UNREAD, "man 8 ld.so, read 2026-11-21"),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="any-torch-assertion",
+        pattern=r"(?:INTERNAL )?ASSERT FAILED at \"?(?P<file>[^\s\",]{1,160})[^\n]{0,80}(?:please report a bug to PyTorch)?|please report a bug to PyTorch",
+        cause="torch found itself in a state that it holds to be impossible; the file ({file}) names the part: jit and onnx: the TorchScript compiler or exporter; c10/cuda, CUDACachingAllocator: the GPU or its memory after an earlier error; autograd: a hook or a thread; alias_analysis: an in-place operation in scripted code; distributed: a "
+        "process group",
+        remedy="It is a defect of this torch with this program, or comes after another error: look for one above it, and try the newest release of torch, in which it is often mended. jit and onnx: export with torch.export or torch.onnx.export(dynamo=True) instead of TorchScript, and simplify the part that is named; c10/cuda: CUDA_LAUNCH_BLOCKING=1, and "
+        "`torchlift doctor --smoke`. If it stays, search the text in torch's issues",
+        says=(
+            'RuntimeError: 0INTERNAL ASSERT FAILED at "../torch/csrc/jit/ir/alias_analysis.cpp":615, please report a bug to PyTorch.',
+        ),
+        sources=(
+            thread("pytorch/pytorch", 16218, "2019-01-21"),
+            "the wording as programs print it; no thread was read for it, 2026-11-26",
+        ),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="binding-arguments",
+        pattern=r"incompatible (?:constructor|function) arguments\. The following argument types are supported|Unable to cast Python instance of type|Unable to cast from non-held to held instance",
+        cause="A compiled part got other arguments than its functions take: the Python side of the package and its compiled side, or the caller and the package, are of different releases",
+        remedy="Install the package and the one that calls it in releases that belong together (python -m pip check); for one built from source: remove its build folder and build again (pip install --no-build-isolation --force-reinstall --no-deps .). The list below the message shows what it takes",
+        command="python -m pip check",
+        says=("TypeError: forward(): incompatible function arguments. The following argument types are supported:",),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
         likely=True,
         general=True,
     ),

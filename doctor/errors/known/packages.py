@@ -290,7 +290,8 @@ ROWS = (
     ),
     KnownError(
         id="illegal-instruction",
-        pattern=r"Illegal instruction( \(core dumped\))?$|\bSIGILL\b|exitcode ?: -4\b",
+        pattern=r"Illegal instruction( \(core dumped\))?$|\bSIGILL\b|exitcode ?: -4\b"
+        r"|killed by signal: Illegal instruction",
         cause="The processor, or the virtual machine, lacks instructions that a library was built with, mostly AVX",
         remedy="Show the processor's flags to the virtual machine (CPU type host), or build the library on this machine",
         checks=("python-platform",),

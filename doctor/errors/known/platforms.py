@@ -116,7 +116,8 @@ ROWS = (
     ),
     KnownError(
         id="rocm-remarks",
-        pattern=r"amdgpu\.ids: No such file or directory|failed to run amdgpu-arch: binary not found|Attempting to use hipBLASLt on an? unsupported architecture",
+        pattern=r"amdgpu\.ids: No such file or directory|failed to run amdgpu-arch: binary not found|Attempting to use hipBLASLt on an? unsupported architecture"
+        r"|MIOpen\(HIP\): Warning",
         cause="A remark of ROCm's libraries; nothing fails for it",
         remedy="Nothing has to be done",
         says=(

@@ -100,7 +100,7 @@ ROWS = (
     ),
     KnownError(
         id="any-name",
-        pattern=r"cannot import name '?(?P<name>\w{1,80})'? from '(?P<package>[\w.]{1,80})'|module '(?P<package2>[\w.]{1,80})' has no attribute '(?P<name2>\w{1,80})'|ImportError: cannot import name '?(?P<name3>\w{1,80})'?",
+        pattern=r"cannot import name '?(?P<name>\w{1,80})'? from '(?P<package>[\w.]{1,80})'|module '(?P<package2>[\w.]{1,80})' has no attribute '(?P<name2>\w{1,80})|ImportError: cannot import name '?(?P<name3>\w{1,80})'?",
         cause="The {package} that is installed has no {name}: the code was written for a newer or an older release of it (or a file of the program bears the name of the package)",
         remedy="python -m pip show {package} says which release is here. If a package asks for the name, upgrade that package and {package} together; if the program does, install the release that its requirements "
         "name, or one of the time when it was written (python -m pip index versions {package}). The path in the message shows whether it is the package or a file of the program",
@@ -110,6 +110,17 @@ ROWS = (
             "AttributeError: module 'triton_key' has no attribute 'compute'",
         ),
         sources=(thread("meyerls/FruitNeRF", 4, "2024-08-18"),),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="any-class-attribute",
+        pattern=r"type object '(?P<part>\w{1,60})' has no attribute '?(?P<name>\w{1,80})",
+        cause="The class {part} that is installed has no {name}: the package that has the class is of a newer or an older release than the code that asks",
+        remedy="The last `File` line of the traceback shows who asks, and its import line which package {part} comes from: python -m pip show PACKAGE says which release is here. If a package asks, upgrade it and that package together; if the program does, install the release that its requirements name, or one of the time when it was written (python -m pip index versions PACKAGE)",
+        command="python -m pip list",
+        says=("AttributeError: type object 'QuantizedLinear' has no attribute 'quantize_module'",),
+        sources=(thread("mustafaaljadery/lightning-whisper-mlx", 11, "2024-05-04"),),
         likely=True,
         general=True,
     ),

@@ -75,6 +75,19 @@ ROWS = (
         likely=True,
     ),
     KnownError(
+        id="one-package-that-conflicts-with-itself",
+        pattern=r"Cannot install (?P<package>[\w.-]{1,60})==\S{1,20}, (?P=package)==[^\n]{1,600}because these package versions have conflicting dependencies[^\0]{0,300}depends on (?P<name>[\w.-]{1,40})",
+        cause="pip tried all releases of {package}, and each asks for a {name} of which there is no file for this Python and platform (or which another line of the same command forbids)",
+        remedy="See whether {name} can be had at all: python -m pip install {name}. `from versions: none`: this Python is too new or too old for it, or 32-bit; take a Python that {name} has wheels for. If it installs alone, another requirement of the command forbids that release",
+        command="python -m pip install {name}",
+        checks=("python-version", "python-platform"),
+        says=(
+            "ERROR: Cannot install trl==0.0.1, trl==0.0.2, trl==0.0.3, trl==0.1.0, trl==0.2.0 and trl==0.2.1 because these package versions have conflicting dependencies.\n\nThe conflict is caused by:\n    trl 0.2.1 depends on torch>=1.4.0",
+        ),
+        sources=(thread("huggingface/trl", 179, "2023-02-28"),),
+        likely=True,
+    ),
+    KnownError(
         id="conflicting-requirements",
         pattern=r"ResolutionImpossible|Cannot install (?P<packages>[^\n]{1,160}) because these package versions have conflicting dependencies|The conflict is caused by:",
         cause="Two requirements ask for different releases of one package, and no set satisfies both; the lines below `The conflict is caused by` say which",
@@ -403,5 +416,24 @@ ROWS = (
         command="rm {name}",
         says=("Error processing line 1 of /venv/lib/python3.11/site-packages/TRK_2_34-1.0-py3.11-nspkg.pth:",),
         sources=(thread("NASA-PDS/PyTrk234", 7, "2025-05-21"),),
+    ),
+    KnownError(
+        id="conda-cannot-write",
+        pattern=r"EnvironmentNotWritableError|NoWritablePkgsDirError|NoWritableEnvsDirError|CondaToSNonInteractiveError|Terms of Service have not been accepted",
+        cause="conda may not write into that installation (one of root or of a cluster), or Anaconda's own channels ask that their terms be accepted first",
+        remedy="Use an installation of your own (Miniforge in the home folder, which takes conda-forge alone and asks no terms), or conda create -p ~/envs/NAME with CONDA_PKGS_DIRS=~/.conda/pkgs; terms: conda tos accept --override-channels --channel https://repo.anaconda.com/pkgs/main, or --override-channels -c conda-forge",
+        says=("CondaToSNonInteractiveError: Terms of Service have not been accepted for the following channels.",),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
+    ),
+    KnownError(
+        id="pip-arguments",
+        pattern=r"ERROR: Invalid requirement: '(?P<name>[^'\n]{1,80})|setuptools-scm was unable to detect version|can't be installed because it doesn't have a source distribution or wheel for the current platform|error: could not find `?(?P<name2>cargo|rustc)",
+        cause="The installer cannot use what it was given: a requirement that is misspelt ({name}: one `=` for two, a space, a conda name), sources without their git history, or a lock file made on another platform",
+        remedy="pip takes NAME==VERSION and quotes around < and >; setuptools-scm: clone with tags (git fetch --tags) or export SETUPTOOLS_SCM_PRETEND_VERSION=1.0; a wheel that this platform does not have: mark the index or requirement with sys_platform and platform_machine (uv: tool.uv.environments, tool.uv.sources with marker), and lock "
+        "again; cargo: install Rust (rustup.rs)",
+        checks=("python-platform",),
+        says=("ERROR: Invalid requirement: 'torch=2.0'",),
+        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
+        likely=True,
     ),
 )

@@ -83,7 +83,8 @@ ROWS = (
         rf"|[Pp]lease (?:upgrade|update|downgrade) (?:your |the |to (?:the |a )?(?:latest |newer |more recent )?(?:version of )?)?(?:versions? of |installation of )?'?(?P<package5>{_NAME})"
         rf"|but (?:found|got|you have|have|detected|the (?:installed|current) version is|current version is|installed version is|(?:\w{{1,30}} ){{1,3}}is installed)[ :](?:version |v)?'?(?P<package6>{_NAME} )?{_RELEASE}"
         rf"|'?(?P<package7>{_NAME})'? ?{_COMPARED} ?{_RELEASE}'? (?:is |are )?(?:required|needed|must be|has to be)"
-        r"|INCOMPATIBLE PYTHON VERSION|[Nn]ot compatible with (?:the )?(?:installed|current|this) version of '?(?P<package8>[\w.-]{1,40})",
+        r"|INCOMPATIBLE PYTHON VERSION|[Nn]ot compatible with (?:the )?(?:installed|current|this) version of '?(?P<package8>[\w.-]{1,40})"
+        r"|Python version (?P<name>\d[\w.]{0,10}),? which is not supported|(?:only|Only) Python \d\.\d{1,2}|[Rr]equires either '(?P<package9>[\w.-]{2,40})",
         cause="The code that raises this was written for another release of {package} than the one in this environment; the message says which it wants",
         remedy="Install what the message asks for with the same Python (python -m pip install 'NAME>=VERSION'), then python -m pip check: where another package pins it, upgrade "
         "both in one command, or take the release of the code that fits. Where the right release was installed, another environment runs (python -m pip show NAME, and "
@@ -108,7 +109,8 @@ ROWS = (
         rf"|[Pp]lease (?:pip )?install (?:the |a )?(?:latest |compatible )?(?:version of )?'?(?P<package2>{_NAME})"
         rf"|(?:[Rr]equires?|[Nn]eeds?|need to install|have to install|depends on) (?:the )?'?(?P<package3>{_NAME})'? (?:library|package|module|to be installed|installed)\b"
         rf"|'?(?P<package4>{_NAME})'? (?:library |package |module )?(?:is|are|was) (?:not|n't) installed\b|'?(?P<package5>{_NAME})'? (?:must|needs? to|has to|should) be installed"
-        r"|(?:it was|they were|was|were) not found in your environment|pip uninstall (?P<package6>[\w.-]{2,40})\s[^\0]{0,80}pip install",
+        r"|(?:it was|they were|was|were) not found in your environment|pip uninstall (?P<package6>[\w.-]{2,40})\s[^\0]{0,80}pip install"
+        r"|Missing optional dependency '(?P<package7>[\w.-]{2,40})|\[E050\] Can't find model '(?P<package8>[\w.-]{2,60})",
         cause="The package {package}, which the code needs for what it was asked to do, is not in the environment that runs, or does not import there; the message names it",
         remedy="Install it as the message says, with the Python that runs (python -m pip install NAME), and restart a notebook's kernel. If it is installed already: "
         "python -c 'import NAME' shows the reason why it does not import, which the code that raised this hides",

@@ -282,4 +282,35 @@ ROWS = (
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
         likely=True,
     ),
+    KnownError(
+        id="torchscript-language",
+        pattern=r"Unsupported value kind: \w|Unknown type name '|Arguments for call are not valid|Expected a (?:default )?value of type '?\w{1,20}|(?:NotSupportedError|UnsupportedNodeError): |Compiled functions can't take variable number|is not usable in a script method|Could not export Python function call|was not annotated with an "
+        r"explicit type|Module '\w{1,60}' has no attribute '\w{1,60}' (?:\(|:)",
+        cause="TorchScript (torch.jit.script, save of a scripted model, the older ONNX exporter) takes a part of Python with types known beforehand, and this code is outside of it",
+        remedy="TorchScript is no longer developed: use torch.export (or torch.onnx.export(..., dynamo=True), torch.compile) instead; `torchlift migrate --select leaving-torchscript` shows the places. To stay with it: torch.jit.trace(model, inputs) where control flow does not depend on data, type annotations on what is named, a "
+        "custom autograd function written with torch's operators, or torch.jit.ignore",
+        says=("RuntimeError: Unsupported value kind: Tensor",),
+        sources=(thread("Rikorose/DeepFilterNet", 456, "2023-10-29"),),
+        likely=True,
+    ),
+    KnownError(
+        id="onnx-opset-too-new",
+        pattern=r"Could not find an implementation for (?P<name>\w{1,40}\(\d{1,3}\)) node",
+        cause="One side is older than the other: this torch does not write that opset, or this ONNX Runtime has no kernel for an operator as the exporter wrote it ({name}; often a type such as bool that it does not take)",
+        remedy="Upgrade the older of the two (pip install -U onnxruntime onnx; torch), or name an opset that both know (opset_version=17); for a missing kernel cast the tensor before that operator (float or int64 instead of bool)",
+        command="python -m pip install -U onnx onnxruntime",
+        says=("[ErrorCode:NotImplemented] Could not find an implementation for Trilu(14) node with name '/Trilu'",),
+        sources=(thread("baudm/parseq", 142, "2024-06-14"),),
+    ),
+    KnownError(
+        id="triton-internal",
+        pattern=r"Internal Triton PTX codegen error|PassManager::run failed|failed to legalize operation '(?P<name>[\w.]{1,60})'|`?ptxas`? (?:failed with error code|raised SIGSEGV)|LLVM ERROR: Cannot select|mlir::\w{1,60}[^\n]{0,80}(?:Assertion|failed)",
+        cause="Triton's own compiler failed on a kernel: a defect of this release with this GPU or data type, or a ptxas that does not know the GPU",
+        remedy="Take the Triton that torch pins (python -m pip install --force-reinstall triton==$(python -c 'import importlib.metadata as m; print(*[r for r in m.requires(\"torch\") if r.startswith(\"triton\")])' | grep -oE '[0-9.]+' | head -1)), or torch and Triton of a newer release; delete ~/.triton/cache. To "
+        "go on without it: TORCH_COMPILE_DISABLE=1, or the library's other backend",
+        checks=("triton-pin", "triton-ptxas", "triton-gpu-too-old"),
+        says=("RuntimeError: Internal Triton PTX codegen error", "RuntimeError: PassManager::run failed"),
+        sources=(thread("pytorch/torchdynamo", 886, "2022-08-18"),),
+        likely=True,
+    ),
 )
