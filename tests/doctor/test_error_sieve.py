@@ -18,6 +18,8 @@ Part = tuple[str, str]
 
 def _repeated(part: Part) -> st.SearchStrategy[Part]:
     pattern, text = part
+    if re.search(r"[^(]\?|\}", pattern):  # a repetition of repetitions takes `re` minutes to match
+        return st.just(part)
     whole = pattern if len(pattern) == 1 else f"(?:{pattern})"
     return st.sampled_from(
         [(f"{whole}?", ""), (f"{whole}?", text), (f"{whole}{{0,3}}", text * 3), (f"{whole}{{1,2}}", text)]
