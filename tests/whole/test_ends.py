@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+LONG = 800
+"""Findings whose report is several times what a pipe holds."""
 COMMANDS = [
     ("migrate --check fixtures/legacy_project", 1),
     ("doctor --facts fixtures/machines/healthy_h100.json", 0),
@@ -85,17 +87,17 @@ def test_what_cannot_be_written_is_no_defect(command: str) -> None:
 
 
 def test_all_of_a_long_report_reaches_a_slow_reader(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("import torch\n\n" + "x = torch.ger(a, b)\n" * 5000)
+    (tmp_path / "a.py").write_text("import torch\n\n" + "x = torch.ger(a, b)\n" * LONG)
     command = [sys.executable, "-m", "torchlift", "migrate", "--check", "--isolated", "--output-format", "json", "."]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout is not None
         time.sleep(1)
         report = json.loads(started.stdout.read())
-    assert started.returncode == 1 and len(report["findings"]) == 5000
+    assert started.returncode == 1 and len(report["findings"]) == LONG
 
 
 def test_a_reader_that_stops_early_gets_no_traceback(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("import torch\n\n" + "x = torch.ger(a, b)\n" * 5000)
+    (tmp_path / "a.py").write_text("import torch\n\n" + "x = torch.ger(a, b)\n" * LONG)
     line = f"{shlex.quote(sys.executable)} -m torchlift migrate --check --isolated . | head -1"
     done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0 and "Traceback" not in done.stderr and "a.py" in done.stdout

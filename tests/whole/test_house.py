@@ -16,6 +16,8 @@ pytestmark = pytest.mark.xdist_group("the house")
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src/torchlift", "migrate", "doctor", "rules", "testing", "record")
+YOUNGER = ("convert", "server", "survey")
+"""Rooms whose names and lengths are not held yet; what they use of the others counts."""
 
 # What may be longer than the others, and why.
 LONG_FUNCTIONS = {
@@ -57,9 +59,13 @@ class ReadFile:
 
 
 @cache
-def sources(folders: tuple[str, ...] = FOLDERS) -> tuple[ReadFile, ...]:
-    paths = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+def everything() -> tuple[ReadFile, ...]:
+    paths = (path for folder in (*FOLDERS, *YOUNGER) for path in sorted((ROOT / folder).rglob("*.py")))
     return tuple(read(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths)
+
+
+def sources() -> list[ReadFile]:
+    return [source for source in everything() if source.path.startswith(FOLDERS)]
 
 
 def read(path: str, text: str) -> ReadFile:
@@ -103,7 +109,7 @@ def imported(path: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def test_no_file_is_longer_than_a_reader_keeps_in_mind() -> None:
-    assert [source.path for source in sources() if source.lines > 450] == []
+    assert [source.path for source in everything() if source.lines > 450] == []
 
 
 def test_no_function_is_longer_than_a_screen() -> None:
@@ -113,7 +119,7 @@ def test_no_function_is_longer_than_a_screen() -> None:
 
 def test_a_small_file_serves_more_than_one_other() -> None:
     users: dict[str, set[str]] = defaultdict(set)
-    for source in sources((*FOLDERS, "convert", "server", "survey")):
+    for source in everything():
         for module in source.imports:
             users[module].add(source.path)
     small = {source.path for source in sources() if source.lines < 30 and not is_small_by_nature(source.path)}

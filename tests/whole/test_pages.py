@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -17,6 +18,7 @@ def pages() -> list[Path]:
     return [path for path in found if "fixtures" not in path.parts and path.is_file()]
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """What headings are linked by, as GitHub makes it of them."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
