@@ -65,8 +65,9 @@ def _result(
     failures = [*reading.all_failures, *start.failures, *obstacles.failures]
     told = [finding for outcome in outcomes.values() for finding in (*outcome.fixed, *outcome.left)]
     left = [finding for outcome in outcomes.values() for finding in outcome.left]
+    nothing_found = result_of(options, failures)
     return replace(
-        result_of(options, failures),
+        nothing_found,
         files_analysed=len(start.files.keys() | end.state.files.keys()),
         outcomes=tuple(outcomes[path] for path in sorted(outcomes)),
         suppressed=end.state.suppressed,
@@ -74,5 +75,6 @@ def _result(
             *notes_on(end.state.kept, end.state.project),
             *unanswered(left, options.settings.torchscript),
             *why_min_torch(options, told),
+            *nothing_found.notes,
         ),
     )

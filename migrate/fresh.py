@@ -14,7 +14,7 @@ from torchlift.migrate.cache.whole_run import WholeRun
 from torchlift.migrate.find.rule_choice import choose_rules
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.result import RunResult
-from torchlift.migrate.workspace.config import Config
+from torchlift.migrate.workspace.config import Config, ConfigError
 from torchlift.migrate.workspace.lowest import lowest_torch
 from torchlift.rules.rule import Settings
 from torchlift.versions import LATEST
@@ -34,6 +34,11 @@ def run_options(request: Request) -> RunOptions:
     config, found = request.config, request.found
     choice = choose_rules(config)
     target = config.target or LATEST
+    if config.min_torch is not None and config.min_torch > target:
+        raise ConfigError(
+            f"The lowest torch is {config.min_torch}, and the project moves to {target}, which is older: give a lower `min-torch`, or a "
+            "newer `target`."
+        )
     options = RunOptions(
         root=found.root,
         files=found.files,

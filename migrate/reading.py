@@ -12,6 +12,7 @@ from torchlift.migrate.result import RunResult
 from torchlift.notebook import is_notebook
 from torchlift.project import Deferred, Project
 from torchlift.rules.rule_index import newer_words
+from torchlift.versions import LATEST, TorchVersion
 from torchlift.wrappers import Wrappers
 
 
@@ -75,9 +76,18 @@ def result_of(options: RunOptions, failures: Iterable[FileFailure]) -> RunResult
         outcomes=(),
         failures=tuple(sorted(failures, key=lambda failure: (failure.path, failure.stage, failure.reason))),
         suppressed=0,
-        notes=(),
+        notes=_beyond_the_data(options.settings.target),
         root=options.root,
         evidence=options.settings.evidence.name if options.settings.evidence is not None else None,
+    )
+
+
+def _beyond_the_data(target: TorchVersion) -> tuple[str, ...]:
+    """A sentence where nobody knows yet what the target changes."""
+    if target[:2] <= LATEST[:2]:
+        return ()
+    return (
+        f"torch {target} is newer than torchlift's data, which ends with {LATEST}: what it changes is not known here.",
     )
 
 

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from torchlift.finding import Finding, Severity
 from torchlift.source import Span, UnreadableSource
+
+_OLDER = (
+    (
+        r"\basync\s*=",
+        "Python of before 3.7, when `async` became a keyword; torch calls that parameter `non_blocking` since 0.4",
+    ),
+    (r"^\s*print\s+[^\s(=]|^\s*print\s*>>|^\s*exec\s+[\"']|<>|\bur[\"']|(?<![\w.])0\d+\b", "Python 2"),
+    (r"^\s*except\s+[^:]+,\s*\w+\s*:|^\s*raise\s+[\w.]+\s*,", "Python 2"),
+)
+"""What is no Python any more, as the line of an error has it, and what it is; of the parameter: torch 0.4's notes on `async`."""
 
 
 def why_unreadable(error: Exception) -> str:
@@ -18,6 +30,9 @@ def why_unreadable(error: Exception) -> str:
 
             version = ".".join(platform.python_version_tuple()[:2])
             line = f"line {error.lineno}: " if error.lineno else ""
+            older = next((era for pattern, era in _OLDER if re.search(pattern, error.text or "")), None)
+            if older is not None:
+                return f"{line}it is {older}, which torchlift does not read"
             return (
                 f"{line}it is not valid Python {version} ({error.msg}); code for a newer Python needs torchlift run by that "
                 "Python"

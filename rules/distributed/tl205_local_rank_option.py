@@ -1,4 +1,4 @@
-"""A `--local_rank` option that torchrun does not pass."""
+"""A `--local_rank` option that torchrun does not pass, and that the old launcher spells with a dash."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from torchlift.finding import AddImport, EditCall, Finding, Fix, ReplaceExpressi
 from torchlift.project import Collector, Project
 from torchlift.rules.analysis.values.environment_reads import environment_variable
 from torchlift.rules.analysis.values.literals import integer, is_none
+from torchlift.rules.distributed.facts.launch_command import passes_local_rank
 from torchlift.rules.distributed.groups.backends import BACKENDS, project_backends
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -17,13 +18,17 @@ from torchlift.view.walk import walk
 RULE = Rule(
     code="TL205",
     name="local-rank-option-of-the-old-launcher",
-    summary="A `--local_rank` option that torchrun does not pass",
+    summary="A `--local_rank` option that torchrun does not pass, and that the old launcher spells with a dash",
     why=(
+        "Since torch 2.0 `torch.distributed.launch` passes `--local-rank`, with a dash: a parser that only knows `--local_rank` ends "
+        "every process with exit status 2. "
         "`torch.distributed.launch` passes the local rank as an option; it is deprecated and says that it will be removed. "
         "torchrun sets the environment variable `LOCAL_RANK` and passes nothing, so the option keeps its default in every "
         "process: all of them use one GPU, which the NCCL of torch 2.15 refuses while the group is made."
     ),
     fix=(
+        "Safe: where a command of the project starts the script by the old launcher, the option takes the second spelling, and keeps its "
+        "name and its default. "
         'Needs review: an option with `type=int` and a constant default gets `int(os.environ.get("LOCAL_RANK", ...))` as '
         "default and both spellings. Otherwise advice. Silent where the file, one it imports, or one beside it reads the "
         "variable, and where DeepSpeed's launcher may pass the option."
@@ -47,6 +52,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     flags = [a for a in call.args if isinstance(a, ast.Constant) and a.value in _SPELLINGS]
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    refused = _refused(view, context.project, flags)
+    if refused is not None:
+        yield refused
+        return
     if not flags or None in keywords or "dest" in keywords:
         return
     default = keywords.get("default")
@@ -81,6 +90,27 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     )
     help_text = f"Needs review: where `LOCAL_RANK` is set although the option is left out, the option now follows it{consequence}"
     yield Finding("TL205", view.path, span, message, Severity.WARNING, help_text, fix)
+
+
+def _refused(view: ModuleView, project: Project, flags: list[ast.Constant]) -> Finding | None:
+    """The option of a script that the old launcher starts with a spelling which its parser does not know."""
+    if [flag.value for flag in flags] != ["--local_rank"] or "--local-rank" in view.source.text:
+        return None
+    if any(launcher in view.source.text for launcher in _LAUNCHERS):
+        return None
+    place = passes_local_rank(project, view.path)
+    if place is None:
+        return None
+    span, quote = view.span(flags[0]), view.text(flags[0])[0]
+    ends = "is ignored" if "parse_known_args" in view.source.text else "ends every process with exit status 2"
+    message = (
+        f"Since torch 2.0 `torch.distributed.launch`, which {place} starts, passes `--local-rank`, with a dash: this parser does not "
+        f"know it, so that it {ends}."
+    )
+    both = Template(f"{view.text(flags[0])}, {quote}--local-rank{quote}")
+    fix = Fix("Accept both spellings", Safety.SAFE, (ReplaceExpression(span, both, bare=True),))
+    help_text = "The option keeps its name: argparse takes it from the first spelling. torchrun passes neither and sets `LOCAL_RANK`."
+    return Finding("TL205", view.path, span, message, Severity.ERROR, help_text, fix)
 
 
 def _fix(
@@ -228,6 +258,24 @@ EXAMPLES = (
         run='os.environ.pop("LOCAL_RANK", None)\nresult = parser.parse_args([]).local_rank',
     ),
     Bad(_HEAD + 'parser.add_argument("--local_rank")\n' + _USE, why="no type, no default"),
+    Bad(
+        _HEAD + "parser.add_argument('--local_rank', default=0, type=int)\nargs = parser.parse_args([])\n",
+        _HEAD
+        + "parser.add_argument('--local_rank', '--local-rank', default=0, type=int)\nargs = parser.parse_args([])\n",
+        why="a page starts it by the old launcher, and nothing reads the option",
+        run='result = [vars(parser.parse_args(given)) for given in ([], ["--local_rank", "3"])]',
+        files=(
+            ("README.md", "```\npython -m torch.distributed.launch --nproc_per_node=8 example.py --epochs 3\n```\n"),
+        ),
+    ),
+    Bad(
+        _HEAD + 'parser.add_argument("--local_rank", dest="gpu", type=int)\nargs, rest = parser.parse_known_args([])\n',
+        _HEAD
+        + 'parser.add_argument("--local_rank", "--local-rank", dest="gpu", type=int)\nargs, rest = parser.parse_known_args([])\n',
+        why="a script whose name is a variable is started",
+        run='result = vars(parser.parse_known_args(["--local_rank", "3"])[0])',
+        files=(("run.sh", "python3 -m torch.distributed.launch \\\n  --nproc_per_node=2 $SCRIPT\n"),),
+    ),
     Ok(
         _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
         + 'parser.add_argument("--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))\n'
@@ -254,6 +302,16 @@ EXAMPLES = (
         "import argparse\n\nimport torch.distributed\n\nparser = argparse.ArgumentParser()\n"
         "parser.add_argument('--local_rank', type=int, default=0)\nargs = parser.parse_args()\n",
         "accepted, and never read",
+    ),
+    Ok(
+        _HEAD + "parser.add_argument('--local_rank', default=0, type=int)\nargs = parser.parse_args([])\n",
+        "the launcher is told to set the variable",
+        files=(("README.md", "    python -m torch.distributed.launch --use_env example.py\n"),),
+    ),
+    Ok(
+        _HEAD + "parser.add_argument('--local_rank', default=0, type=int)\nargs = parser.parse_args([])\n",
+        "the launcher starts another script",
+        files=(("README.md", "    python -m torch.distributed.launch train.py\n"),),
     ),
     Ok('"""Call with --local_rank, see torch.distributed."""\n', "a docstring"),
 )

@@ -11,7 +11,7 @@ from torchlift.rules.distributed.facts.launch_command import MESSAGE, MODULE, RU
 from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.source import Span
 from torchlift.view import ModuleView, Use
-from torchlift.view.text import TextView
+from torchlift.view.text import SCRIPTS, TextView
 
 _STARTERS = (
     "os.popen", "os.system", "subprocess.Popen", "subprocess.call", "subprocess.check_call", "subprocess.check_output",
@@ -35,6 +35,7 @@ RULE = Rule(
     targets=(MODULE, *_STARTERS),
     triggers=("launch & torch.distributed",),
     text_triggers=(MODULE,),
+    text_kinds=SCRIPTS | {"markdown", "batch", "powershell"},
     sources=("torch/distributed/launch.py and torch/distributed/run.py of torch 2.10.0-2.15.0",),
 )
 
@@ -51,7 +52,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
             options = _items_below(view, match.end())
         span, command = Span(start, match.end()), Span(*match.span())
         yield Finding("TL206", view.path, span, MESSAGE, help=advice_for(options), statement=command)
-    for match in VALUE.finditer(view.code):
+    for match in VALUE.finditer(view.code) if view.kind != "markdown" else ():
         span = Span(*match.span("module"))
         if not is_shown(view, span.start):
             yield Finding("TL206", view.path, span, MESSAGE, help=advice_for(_rest_of_line(view, span.end)))
@@ -182,6 +183,11 @@ EXAMPLES = (
         path="Makefile",
     ),
     Bad(
+        "# Training\n\n```\npython -m torch.distributed.launch --nproc_per_node=8 train.py\n```\n",
+        why="a command of a page",
+        path="README.md",
+    ),
+    Bad(
         "import subprocess\nimport sys\n\n"
         'subprocess.run([sys.executable, "-m", "torch.distributed.launch", "train.py"])\n',
         why="a list of arguments in Python",
@@ -238,6 +244,7 @@ EXAMPLES = (
         "Dockerfile",
     ),
     Ok("steps:\n  - name: python -m torch.distributed.launch\n    run: torchrun train.py\n", "a title", "e.yml"),
+    Ok("We leave the old launcher: torch.distributed.launch\n", "a page that speaks of the module", "NOTES.md"),
     Ok('"""Start with python -m torch.distributed.launch train.py."""\n', "a docstring"),
     Ok(
         "import subprocess\n\n\ndef run(subprocess, launch):\n"

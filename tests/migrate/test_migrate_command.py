@@ -147,10 +147,16 @@ def test_statistics_count_per_rule(repository: Path) -> None:
     assert b"TL401" in done.stdout and b"moved-name" in done.stdout and b"1" in done.stdout
 
 
+def test_a_target_that_nobody_knows_yet_is_said_to_be_one(repository: Path) -> None:
+    done = run(repository, "migrate", "--check", "--target", "97.1")
+    assert b"torch 97.1 is newer than torchlift's data" in done.stdout + done.stderr
+
+
 WRONG = {
     "a path that does not exist": (["migrate", "nowhere"], b"nowhere"),
     "an unknown rule": (["migrate", "--select", "TL4O1"], b"TL401"),
     "a version that is none": (["migrate", "--target", "new"], b"2.15"),
+    "a lowest torch above the target": (["migrate", "--min-torch", "2.20"], b"2.15, which is older"),
     "an unknown format": (["migrate", "--output-format", "xml"], b"full"),
     "both check and diff": (["migrate", "--check", "--diff"], b"exclude each other"),
     "standard input without a name": (["migrate", "-"], b"--stdin-filename"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.project import Project
 
 MODULE = "torch.distributed.launch"
 
@@ -30,6 +31,29 @@ MESSAGE = (
 )
 
 _USE_ENV = lazy_pattern(r"(?<![\w-])--use[-_]env\b")
+_SCRIPT = lazy_pattern(r"[\w./${}-]*\.py\b")
+_COMMAND = 600
+"""Characters behind the module in which a command with its options and its script ends, on one line or on several."""
+
+
+def passes_local_rank(project: Project, script: str) -> str | None:
+    """`path:line` of a command that starts `script` by the old launcher, which hands it `--local-rank`; None if there is none.
+
+    A command that names no script, as where that is a variable, may start this one.
+    """
+    name = script.rpartition("/")[2]
+    for place in project.mentions(MODULE):
+        path, _, line = place.rpartition(":")
+        lines = project.data(path).decode("utf-8", "replace").splitlines()[int(line) - 1 :]
+        command = "\n".join(lines)[:_COMMAND].partition(MODULE)[2]
+        started = _SCRIPT.search(command)
+        if lines[0].lstrip().startswith("#") or RUN.search(lines[0]) is None:
+            continue
+        if _USE_ENV.search(command[: started.start() if started is not None else None]):
+            continue
+        if started is None or started[0].rpartition("/")[2] == name:
+            return place
+    return None
 
 
 def advice_for(options: str) -> str:
