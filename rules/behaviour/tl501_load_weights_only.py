@@ -184,6 +184,33 @@ EXAMPLES = (
         "torch.save({'args': argparse.Namespace(width=2), 'net': {}}, 'c.pt')\nresult = load('c.pt')",
     ),
     Bad(
+        "import argparse\n\nimport torch\n\n\ndef train(net, path, steps):\n    best = argparse.Namespace(top1=0)\n"
+        "    if (path / 'c.pt').is_file():\n        best = torch.load(path / 'c.pt')['best']\n    for step in range(steps):\n"
+        "        state = dict(step=step + 1, best=best, net=net.state_dict())\n        torch.save(state, path / 'c.pt')\n"
+        "    return best\n",
+        "import argparse\n\nimport torch\n\n\ndef train(net, path, steps):\n    best = argparse.Namespace(top1=0)\n"
+        "    if (path / 'c.pt').is_file():\n        best = torch.load(path / 'c.pt', weights_only=False)['best']\n"
+        "    for step in range(steps):\n"
+        "        state = dict(step=step + 1, best=best, net=net.state_dict())\n        torch.save(state, path / 'c.pt')\n"
+        "    return best\n",
+        safety="unsafe",
+        why="a namespace that is saved, read back and saved again",
+        run="import os, pathlib\nos.environ['TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'] = '1'\nnet, here = torch.nn.Linear(2, 1), pathlib.Path()\n"
+        "train(net, here, 2)\nresult = train(net, here, 1).top1",
+    ),
+    Bad(
+        "import torch\n\n\ndef train(net, path, start):\n    for epoch in range(start, 9):\n"
+        "        state = dict(epoch=epoch + 1, net=net.state_dict(), queue=torch.zeros(3).cpu())\n        torch.save(state, path)\n\n\n"
+        "def resume(net, path):\n    state = torch.load(path)\n    net.load_state_dict(state['net'])\n    return state['epoch']\n",
+        "import torch\n\n\ndef train(net, path, start):\n    for epoch in range(start, 9):\n"
+        "        state = dict(epoch=epoch + 1, net=net.state_dict(), queue=torch.zeros(3).cpu())\n        torch.save(state, path)\n\n\n"
+        "def resume(net, path):\n    state = torch.load(path, weights_only=True)\n    net.load_state_dict(state['net'])\n"
+        "    return state['epoch']\n",
+        safety="unsafe",
+        why="a checkpoint by `dict`, with the number of a loop and a tensor",
+        run="net = torch.nn.Linear(2, 1)\ntrain(net, 'c.pt', 7)\nresult = resume(net, 'c.pt')",
+    ),
+    Bad(
         "import torch\n\n\ndef train(make, path):\n    net = make()\n    net.train()\n    torch.save(net, path)\n\n\n"
         "def load(path):\n    return torch.load(path)\n",
         "import torch\n\n\ndef train(make, path):\n    net = make()\n    net.train()\n    torch.save(net, path)\n\n\n"

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector
-from torchlift.rules.behaviour.loaded_files.use_of_value import Kind, kind_by_use
+from torchlift.rules.behaviour.loaded_files.kind_of_value import kind_of
+from torchlift.rules.behaviour.loaded_files.use_of_value import Kind
 from torchlift.rules.rule import Context
 from torchlift.view import Binding, ModuleView
 
@@ -46,7 +47,7 @@ def _saves(view: ModuleView) -> Iterator[TorchSave]:
         if call is None or len(call.args) < 2 or any(isinstance(argument, ast.Starred) for argument in call.args):
             continue
         path, is_literal = path_of(call.args[1])
-        yield TorchSave(path, is_literal, _kind(view, call.args[0], 0), call.lineno)
+        yield TorchSave(path, is_literal, kind_of(view, call.args[0]), call.lineno)
 
 
 def path_of(node: ast.expr) -> tuple[str, bool]:
@@ -87,31 +88,3 @@ def settings_saved(view: ModuleView) -> tuple[str, int] | None:
 
 def _bindings(view: ModuleView, value: ast.expr | None) -> Sequence[Binding]:
     return view.scope_at(value).bindings.get(value.id, ()) if isinstance(value, ast.Name) else ()
-
-
-def _kind(view: ModuleView, value: ast.expr, depth: int) -> Kind | None:
-    match value:
-        case ast.Call(func=ast.Attribute(attr="state_dict")):
-            return "weights"
-        case ast.Constant(value=None | bool() | int() | float() | str()):
-            return "weights"
-        case ast.Dict(keys=keys, values=values) if None not in keys:
-            kinds = {_kind(view, one, depth) for one in values}
-            return "weights" if kinds == {"weights"} else "object" if kinds & {"module", "object"} else None
-        case ast.Name() if depth < 3:
-            told = _by_other_uses(view, value)
-            if told is not None:
-                return told
-            binding = view.definition(value)
-            if binding is not None and binding.kind == "assign" and binding.value is not None:
-                return _kind(view, binding.value, depth + 1)
-    return None
-
-
-def _by_other_uses(view: ModuleView, name: ast.Name) -> Kind | None:
-    """What a variable is by what else is done with it."""
-    binding = view.definition(name)
-    if binding is None or binding.kind != "assign" or binding.value is None:
-        return None
-    told = kind_by_use(view, binding.value)
-    return told.kind if told is not None and told.kind == "module" else None
