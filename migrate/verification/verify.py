@@ -18,6 +18,8 @@ from torchlift.migrate.verification.tree_copy import TreeCopy, remove_leftovers
 from torchlift.migrate.verification.trials import CommandTrials, Verification
 
 _FEWEST_RUNS = 4
+_NOT_FOUND = 127
+"""Exit status of a POSIX shell that finds no program of the name."""
 
 
 def verified(alternatives: Alternatives, verification: Verification) -> RunResult:
@@ -65,7 +67,9 @@ def _baseline(trials: CommandTrials) -> Baseline:
         first = trials.without_fixes()
     problem = _why_unusable(first)
     if problem is not None:
-        raise VerificationFailed(f"`{command}` fails without any fix: {problem}. Nothing was written.{_end_of(first)}")
+        raise VerificationFailed(
+            f"`{command}` fails without any fix: {problem}. Nothing was written.{_where_it_runs(command, first)}{_end_of(first)}"
+        )
     _check_imports(first, trials)
     runs = [first, *(trials.without_fixes() for _ in range(2 if trials.verification.flaky else 1))]
     for run in runs[1:]:
@@ -92,6 +96,13 @@ def _why_unusable(run: CommandRun) -> str | None:
     if run.status != 0:
         return f"exit status {run.status}" if run.status > 0 else f"it was ended by signal {-run.status}"
     return None
+
+
+def _where_it_runs(command: str, run: CommandRun) -> str:
+    """What a shell that found no program does not say: paths out of the project lead elsewhere from a copy."""
+    if run.status != _NOT_FOUND or "/" not in command.partition(" ")[0]:
+        return ""
+    return " It runs in a copy of the project, from which a relative path leads elsewhere: name the program by its whole path."
 
 
 def _end_of(run: CommandRun) -> str:

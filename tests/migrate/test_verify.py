@@ -219,6 +219,7 @@ def test_a_test_that_fails_without_any_fix_says_nothing_about_fixes(here: Path, 
     ("command", "says"),
     [
         ("exit 3", "fails without any fix: exit status 3"),
+        ("../tools/pytest", "name the program by its whole path"),
         ("true", "started no Python that could be watched"),
         (f'"{sys.executable}" -c "print(1)"', "does not import any of the 2 files that the fixes change"),
         (f'"{sys.executable}" -c "import time; time.sleep(60)"', "ran past the limit of 1 s"),
