@@ -10,7 +10,8 @@ from pathlib import Path
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate import Mode, RunResult, load_config, migrate
-from torchlift.migrate.cache.request import code_state, digest
+from torchlift.migrate.cache.digests import digest
+from torchlift.migrate.cache.request import code_state
 from torchlift.migrate.cache.tree import look_at
 from torchlift.migrate.plan.draw_up import draw_up
 from torchlift.migrate.workspace.config import Config, ConfigError
