@@ -28,8 +28,9 @@ from torchlift.server.client_settings import ClientSettings
 from torchlift.server.open_documents import OpenDocument, edited_parts, found_in, open_notebook, positions_in
 from torchlift.server.open_project import CannotFix, OpenProject, Report
 
-_PAUSE = 0.05
-"""Seconds without a key before a text is looked at."""
+_PAUSE = 0.01
+"""Seconds that are waited for further changes, of a replacement in many places, before a text is looked at. Keys of a person come
+no faster than a look takes; what comes during one is looked at together after it."""
 _FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.torchlift"
 _WATCHED = ("**/*.py", "**/*.pyi", "**/pyproject.toml", "**/torchlift.toml", "**/setup.cfg", "**/*requirements*.txt",
             "**/*requirements*.in", "**/environment*.y*ml", "**/*.lock", "**/.gitignore", "**/*.ipynb", "**/*baseline*.json")  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 from torchlift.finding import FileFailure, Finding, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.baseline import KnownFindings, known_findings
+from torchlift.migrate.cell_places import in_cells
 from torchlift.migrate.document import open_document
 from torchlift.migrate.examine import Examiner
 from torchlift.migrate.find.kept import without_kept
@@ -163,6 +164,7 @@ class OpenProject:
             path: broken[path].left if path in broken else tuple(sorted(self._settled[path], key=Finding.sort_key))
             for path in asked
         }
+        left = {path: tuple(self._in_cells(one) for one in found) for path, found in left.items()}
         if self._baseline is not None:
             left = {path: self._baseline.new_in(path, found, self._source_of(path)) for path, found in left.items()}
         return Report(
@@ -177,7 +179,8 @@ class OpenProject:
         Raises:
             CannotFix: it cannot be carried out.
         """
-        here = [(at, one) for at, one in enumerate(self._settled.get(path, ())) if one.sort_key() == finding.sort_key()]
+        settled = enumerate(self._settled.get(path, ()))
+        here = [(at, one) for at, one in settled if self._in_cells(one).sort_key() == finding.sort_key()]
         if not here:
             raise CannotFix("The file has changed since this was found.")
         together = next((one for one in components(self._settled) if (path, here[0][0]) in one), [(path, here[0][0])])
@@ -206,6 +209,10 @@ class OpenProject:
         new = next((outcome.new_text for outcome in result.outcomes if outcome.path == path), None)
         before = self._source_of(path)
         return None if new is None else (before, before.replaced(new))
+
+    def _in_cells(self, finding: Finding) -> Finding:
+        """The finding as a run tells it."""
+        return in_cells(finding, self._project)
 
     def _take(self, texts: Mapping[str, str]) -> None:
         """Make a state in which the open files hold `texts`, and those that were closed what is on disk."""
@@ -239,7 +246,10 @@ class OpenProject:
         found += select_texts(project, [path for path in paths if path in self._texts], asked, options.named)
         for path in paths:
             self._selected.pop(path, None)
-        self._selected.update((one.path, one) for one in found)
+        for one in found:
+            self._selected[one.path] = one
+            if one.failure is None and one.path in self._python:
+                project.may_have_records(one.path, one.collectors)
 
     def _new_examiner(self) -> Examiner:
         return Examiner(self.options, self._rules, tuple(self._selected.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
@@ -13,6 +14,14 @@ Questions = Sequence[Mapping[str, Any]]
 Answers = Iterator[tuple[str, Surveyed | None]]
 """Folder by folder, as they come: what is known of it, None if nothing has changed."""
 Engine = Callable[[Questions, Limits], Answers]
+
+_IN_HAND = 4
+"""Repositories that each thread of a cluster is given at a time."""
+_LOOK_AGAIN = 15.0
+_PATIENCE = 120.0
+"""Seconds without any worker until a survey gives up; what it has found is kept for the next one."""
+_MOST_LOST = 3
+"""Workers that may be lost with a repository until it counts as what they died of."""
 
 
 class NoEngine(Exception):
@@ -37,39 +46,65 @@ def processes(jobs: int) -> Engine:
 def dask(scheduler: str | None, jobs: int) -> Engine:
     """A cluster of dask: the one at an address, or one that is made here with so many workers.
 
-    The repositories have to lie at the same place on every worker, and torchlift has to be installed there. A worker that dies
-    costs the repositories that it was at their next try; dask gives up a repository that took three workers with it.
+    The repositories have to lie at the same place on every worker, and torchlift has to be installed there. What a worker was
+    at that died is asked again.
 
     Raises:
-        NoEngine: dask is not installed, or nobody answers at the address.
+        NoEngine: dask is not installed, nobody answers at the address, or all workers are gone.
     """
     try:
         from distributed import Client, LocalCluster
-        from distributed import as_completed as completed
     except ImportError:
         raise NoEngine("`--engine dask` needs dask.distributed; run: pip install 'torchlift[dask]'") from None
 
     def run(questions: Questions, limits: Limits) -> Answers:
         try:
-            cluster = None if scheduler else LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
-            client = Client(scheduler or cluster, timeout="20s")
+            made = None if scheduler else LocalCluster(
+                n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+            )  # fmt: skip
+            client = Client(scheduler or made, timeout="20s")
         except (OSError, TimeoutError) as error:
             raise NoEngine(f"No scheduler of dask answers at {scheduler}: {error}.") from None
         try:
-            asked = {
-                client.submit(answer, dict(question), limits, pure=False, retries=2): str(question["path"])
-                for question in questions
-            }
-            for done in completed(list(asked)):
-                path = asked[done]
-                if done.status == "finished":
-                    yield path, done.result()
-                else:
-                    problem = f"The worker that looked at it was lost ({type(done.exception()).__name__})."
-                    yield path, Surveyed(path, path.rpartition("/")[2], "killed", problem)
+            if made is not None:
+                made.adapt(minimum=jobs, maximum=jobs)  # one that died and did not come back is made anew
+            yield from _asked(client, questions, limits)
         finally:
             client.close()
-            if cluster is not None:
-                cluster.close()
+            if made is not None:
+                made.close()
 
     return run
+
+
+def _asked(client: Any, questions: Questions, limits: Limits) -> Answers:
+    """Ask a cluster, some questions at a time: what a worker has found is lost with it until it was fetched."""
+    from distributed import TimeoutError as NothingYet
+    from distributed import wait
+
+    waiting = [(question, 0) for question in reversed(questions)]
+    asked: dict[Any, tuple[Mapping[str, Any], int]] = {}
+    alone = 0.0
+    while waiting or asked:
+        most = _IN_HAND * max(1, sum(client.nthreads().values()))
+        while waiting and len(asked) < most:
+            question, lost = waiting.pop()
+            asked[client.submit(answer, dict(question), limits, pure=False)] = question, lost
+        try:
+            done = wait(list(asked), timeout=_LOOK_AGAIN, return_when="FIRST_COMPLETED").done
+        except NothingYet:
+            alone = 0.0 if client.nthreads() else alone + _LOOK_AGAIN
+            if alone >= _PATIENCE:
+                raise NoEngine(f"No worker of the cluster has been there for {_PATIENCE:.0f} s.") from None
+            continue
+        for future in done:
+            question, lost = asked.pop(future)
+            path = str(question["path"])
+            if future.status == "finished":
+                yield path, future.result()
+            elif future.status != "error" and lost < _MOST_LOST:
+                waiting.append((question, lost + 1))
+            else:
+                # dask gives up what took several workers with it.
+                problem = "The workers that looked at it were lost."
+                yield path, Surveyed(path, path.rpartition("/")[2], "killed", problem)

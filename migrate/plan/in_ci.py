@@ -47,18 +47,8 @@ def as_junit(plan: PlanReport, root: Path) -> str:
     for row in plan.left:
         path, _, line = row.place.rpartition(":")
         seen = shown_path(root, path)
-        left.append(
-            JunitCase(
-                f"{row.code} at {line}",
-                seen,
-                "failure",
-                row.message,
-                f"{seen}:{line}: {row.message}",
-                row.code,
-                seen,
-                int(line),
-            )
-        )
+        text = f"{seen}:{line}: {row.message}"
+        left.append(JunitCase(f"{row.code} at {line}", seen, "failure", row.message, text, row.code))
     if left and plan.has_work:
         suites.append(("left", left))
     return junit.document(suites, JunitCase("plan", "torchlift"))

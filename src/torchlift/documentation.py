@@ -15,5 +15,11 @@ def page_of(kind: Literal["rules", "checks", "smokes", "errors"], name: str) -> 
 
     None where the variable does not say where the pages are.
     """
+    root = published_at()
+    return f"{root}{kind}/{quote(name)}/" if root is not None else None
+
+
+def published_at() -> str | None:
+    """The address of the first page, with a slash at its end; None where the variable does not say it."""
     root = os.environ.get(VARIABLE, "").strip().rstrip("/")
-    return f"{root}/{kind}/{quote(name)}/" if root.startswith(("https://", "http://")) else None
+    return f"{root}/" if root.startswith(("https://", "http://")) else None

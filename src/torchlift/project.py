@@ -222,6 +222,10 @@ class Project:
         known = {path: records for path, records in self._records.indexed.items() if path not in texts}
         return Project(self.root, self.files, {**self.overlay, **texts}, known, self.wrappers, self)
 
+    def may_have_records(self, path: str, collectors: Iterable[str]) -> None:
+        """A file was compared with the words of all collectors: only these may have a record of it."""
+        self._records.indexed[path] = dict.fromkeys(collectors, Deferred.DEFERRED)
+
     def without_views(self) -> Project:
         """The same state of the project, for another process."""
         project = self.with_texts({})

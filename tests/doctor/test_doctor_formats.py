@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import junitparser
 import pytest
 from annotations import annotations
 from commands import told
 from doctor_machines import FIXTURES, changed, healthy
+from published_formats import junit
 
 from torchlift.doctor.facts import Facts, XidError
 from torchlift.json_records.writing import plain
@@ -34,7 +34,7 @@ def saved(folder: Path, facts: Facts, name: str = "facts.json") -> str:
 def cases(text: str) -> dict[str, list[tuple[str, str]]]:
     """What became of each case, by suite."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for suite in junitparser.JUnitXml.fromstring(text.encode()):
+    for suite in junit(text):
         for case in suite:
             results = [type(result).__name__ for result in case.result]
             found.setdefault(suite.name, []).append((case.name, results[0] if results else "passed"))

@@ -214,3 +214,28 @@ def test_of_modules_with_star_imports_only_those_with_the_name_are_parsed(
     )
     assert Project(tmp_path, files).translate("pkg.name_4", "user.py") == "pkg.part_4.name_4"
     assert parsed == ["pkg/__init__.py", "pkg/part_4.py"]
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "meaning"),
+    [
+        # Stubs of torch without those of its modules: the import binds the module's name, too.
+        ({"stubs/torch/__init__.pyi": "from .functional import *\n"}, "torch.functional.norm", None),
+        ({"p/__init__.py": "from .net import net\n"}, "p.net", "p.net.net"),
+        ({"p/__init__.py": "from .net import net\n", "p/net.py": "import torch\nnet = torch.nn\n"}, "p.net.net", "torch.nn"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_imported_from_a_module_of_that_name_ends_somewhere(
+    files: dict[str, str], name: str, meaning: str | None, tmp_path: Path
+) -> None:
+    for path, text in {**files, "user.py": "import torch\n"}.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    assert Project(tmp_path, sorted([*files, "user.py"])).translate(name, "user.py") == meaning
+
+
+def test_modules_that_import_a_name_from_each_other_end_somewhere(tmp_path: Path) -> None:
+    for one, other in ("ab", "ba"):
+        (tmp_path / f"{one}.py").write_text(f"from {other}.x import x\n")
+    found = Project(tmp_path, ["a.py", "b.py", "user.py"]).translate("a.x", "user.py")
+    assert found is None or found.startswith(("a.", "b."))

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import junitparser
 import pytest
 from annotations import annotations
 from commands import told
+from published_formats import gitlab, junit, rdjson
 from sarif_pydantic import Sarif
 
 from torchlift.finding import (
@@ -79,7 +79,8 @@ def test_sarif_names_place_level_rule_and_identity() -> None:
     }
     assert (first["level"], second["level"]) == ("error", "note")
     assert [run["tool"]["driver"]["rules"][r["ruleIndex"]]["id"] for r in run["results"]] == ["TL101", "TL999"]
-    assert "torch.export" in run["tool"]["driver"]["rules"][0]["help"]["markdown"]
+    rule = run["tool"]["driver"]["rules"][0]
+    assert "torch.export" in rule["help"]["markdown"] and rule["fullDescription"]["text"].endswith(".")
     assert first["partialFingerprints"] != second["partialFingerprints"]
 
 
@@ -129,7 +130,7 @@ def test_the_fix_in_sarif_gives_the_text_that_torchlift_would_write() -> None:
 
 
 def test_the_fix_in_rdjson_is_one_suggestion_in_columns_of_bytes() -> None:
-    [diagnostic] = json.loads(shown(result(found(fix=EXPORT), edits=EDITS), "rdjson"))["diagnostics"]
+    [diagnostic] = rdjson(shown(result(found(fix=EXPORT), edits=EDITS), "rdjson"))
     [suggestion] = diagnostic["suggestions"]
     start, end = suggestion["range"]["start"], suggestion["range"]["end"]
     edit = ((start["line"], start["column"]), (end["line"], end["column"]), suggestion["text"])
@@ -147,7 +148,7 @@ def test_the_fix_in_rdjson_is_one_suggestion_in_columns_of_bytes() -> None:
 def test_half_a_fix_is_not_offered(more: dict[str, Any]) -> None:
     of = result(found(**{"fix": EXPORT, **more}), edits=EDITS)
     assert "fixes" not in sarif(of)["results"][0]
-    assert "suggestions" not in json.loads(shown(of, "rdjson"))["diagnostics"][0]
+    assert "suggestions" not in rdjson(shown(of, "rdjson"))[0]
 
 
 def test_github_shows_annotations_and_those_that_wait_last() -> None:
@@ -167,18 +168,17 @@ def test_github_shows_annotations_and_those_that_wait_last() -> None:
 
 
 def test_gitlab_gets_unique_fingerprints_that_do_not_know_the_line() -> None:
-    issues = json.loads(shown(result(found(), found(message="Other."), **FAILED), "gitlab"))
-    assert len({issue["fingerprint"] for issue in issues}) == 3
+    issues = gitlab(shown(result(found(), found(message="Other."), **FAILED), "gitlab"))
+    assert len(issues) == 3
     assert {issue["severity"] for issue in issues} == {"blocker", "major"}
-    assert all({"check_name", "description", "location"} <= set(issue) for issue in issues)
-    assert json.loads(shown(result(), "gitlab")) == []
+    assert gitlab(shown(result(), "gitlab")) == []
 
 
 def test_junit_has_a_failed_case_for_each_finding_and_one_that_passes_where_there_is_none() -> None:
-    suites = junitparser.JUnitXml.fromstring(shown(result(found(), found(path="c.py"), **FAILED), "junit").encode())
+    suites = junit(shown(result(found(), found(path="c.py"), **FAILED), "junit"))
     assert (suites.tests, suites.failures, suites.errors) == (3, 2, 1)
     assert [suite.name for suite in suites] == ["torchlift", "a b/é.py", "c.py"]
-    nothing = junitparser.JUnitXml.fromstring(shown(result(), "junit").encode())
+    nothing = junit(shown(result(), "junit"))
     assert (nothing.tests, nothing.failures) == (1, 0) and next(iter(next(iter(nothing)))).is_passed
 
 
@@ -195,12 +195,16 @@ def test_no_text_or_name_of_the_project_breaks_a_format(output_format: OutputFor
     text = shown(result(found(message=HOSTILE, help=HOSTILE, path=PATH, fix=fix), **FAILED), output_format)
     assert "\x00" not in text and "\x1b" not in text
     if output_format == "junit":
-        junitparser.JUnitXml.fromstring(text.encode("utf-8", "backslashreplace"))
+        junit(text)
     elif output_format == "sarif":
         Sarif.model_validate_json(text)
         [entry] = json.loads(text)["runs"][0]["results"]
         assert unquote(entry["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]) == PATH
-    elif output_format in {"gitlab", "rdjson", "json"}:
+    elif output_format == "gitlab":
+        gitlab(text)
+    elif output_format == "rdjson":
+        rdjson(text)
+    elif output_format == "json":
         json.loads(text)
     lines = [line for line in text.splitlines() if line.lstrip().startswith("::")]
     assert len(lines) == (2 if output_format == "github" else 0)
@@ -232,7 +236,7 @@ def test_several_reports_are_written_beside_what_is_shown(tmp_path: Path) -> Non
     )
     assert done.returncode == 1 and "TL401" in done.stdout
     assert len(json.loads((tmp_path / "r.sarif").read_text())["runs"][0]["results"][0]["fixes"]) == 1
-    assert junitparser.JUnitXml.fromfile(str(tmp_path / "r.xml")).failures == 1
+    assert junit((tmp_path / "r.xml").read_text()).failures == 1
     alone = told(tmp_path, "migrate", "--check", "a.py", "--output-format", "concise", "--output-file", "a.txt")
     assert alone.stdout == "" and "TL401" in (tmp_path / "a.txt").read_text()
 

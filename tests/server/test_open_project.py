@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
 import pytest
 from exhaustive import tried
+from random_edits import EXAMPLES, described, edited
 
-from torchlift.finding import Finding, Safety
+from torchlift.finding import Safety
 from torchlift.migrate import Mode, load_config, migrate
-from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Bad
 from torchlift.server.open_project import OpenProject
 
-EXAMPLES = [example for rule in all_rules().values() for example in rule.examples]
 ACROSS_FILES = [example for example in EXAMPLES if example.files]
 REQUIRES = '[project]\nname = "p"\ndependencies = ["torch>=2.13"]\n'
 
@@ -33,29 +33,6 @@ def some_files(source: random.Random) -> dict[str, str]:
         for other, text in example.files:
             files.setdefault(other, text)
     return {name: text for name, text in files.items() if not name.endswith((".ipynb", "toml", "cfg", "txt"))}
-
-
-def edited(source: random.Random, text: str) -> str:
-    lines = text.splitlines(keepends=True)
-    match source.randrange(5):
-        case 0 if lines:
-            del lines[source.randrange(len(lines))]
-        case 1:
-            lines.insert(source.randint(0, len(lines)), "import torch\n")
-        case 2:
-            example = source.choice(EXAMPLES)
-            return example.code if not isinstance(example, Bad) else example.before
-        case 3 if lines:
-            at = source.randrange(len(lines))
-            lines[at] = lines[at][: source.randint(0, len(lines[at]))] + "\n"
-        case _:
-            lines.append("x = torch.ger(a, b)\n")
-    return "".join(lines)
-
-
-def described(finding: Finding) -> tuple[object, ...]:
-    fix = finding.fix
-    return (*finding.sort_key(), finding.severity, finding.help, fix and (fix.title, fix.safety, fix.rewrites))
 
 
 @pytest.mark.parametrize("seed", range(tried(4, 50)))
@@ -85,6 +62,24 @@ def test_after_any_edits_the_findings_are_those_of_a_fresh_run(seed: int, tmp_pa
             # What was closed holds what was written.
             del texts[source.choice(sorted(texts))]
             texts = texts or {names[0]: (root / names[0]).read_bytes().decode()}
+
+
+def test_places_in_notebooks_are_told_as_a_run_tells_them(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    text = "import torch\n\n\n@torch.jit.script\ndef f(x):\n    if x.sum() > 0:\n        return x\n    return -x\n"
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
+             for source in ("import torch.fx", "x = 1\ntorch.fx.symbolic_trace(net)")]  # fmt: skip
+    write(root, "pyproject.toml", REQUIRES)
+    write(root, "n.ipynb", json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    write(root, "a.py", text)
+    project = OpenProject(root, load_config(root))
+    report = project.report({"a.py": text})
+    outcomes = {outcome.path: outcome for outcome in migrate([root], load_config(root), mode=Mode.CHECK).outcomes}
+    assert report is not None
+    assert [*map(described, report.findings["a.py"])] == [*map(described, outcomes["a.py"].left)]
+    [finding] = report.findings["a.py"]
+    assert finding.help is not None and "n.ipynb:cell 2:2 traces" in finding.help
+    assert "@torch.jit.script" not in project.fixed("a.py", finding)["a.py"][1].text
 
 
 def test_a_fix_and_all_fixes_are_what_the_command_writes(tmp_path: Path) -> None:

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from torchlift.migrate.output_formats import OUTPUT_FORMATS, OutputFormat
 from torchlift.migrate.result import RunResult
+
+if TYPE_CHECKING:
+    from torchlift.migrate.tell.report.formats.sarif import RuleHelp
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -104,10 +108,11 @@ def _facts(result: RunResult) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _explained(codes: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Summary and description of torchlift's own rules among `codes`."""
+def _explained(codes: Collection[str]) -> dict[str, RuleHelp]:
+    """What there is to say about torchlift's own rules among `codes`."""
+    from torchlift.migrate.tell.report.formats.sarif import RuleHelp
     from torchlift.rules.catalogue import as_markdown
     from torchlift.rules.registry import all_rules
 
     known = [rule for code, rule in all_rules().items() if code in codes]
-    return {rule.code: (rule.summary, as_markdown(rule, level=2, examples=1)) for rule in known}
+    return {rule.code: RuleHelp(rule.summary, rule.why, as_markdown(rule, level=2, examples=1)) for rule in known}

@@ -73,9 +73,10 @@ class Records:
         self._data = data
         self._source = source
         self._view = view
-        self._changed = changed
         self._all: dict[str, dict[str, Any]] = {}
-        self._before: Mapping[str, Mapping[str, Any]] = before._all if before is not None else {}
+        # Nobody may have asked in the state before: what an earlier one found holds but for all that changed since.
+        self._before: Mapping[str, Mapping[str, Any]] = {**before._before, **before._all} if before is not None else {}
+        self._changed: frozenset[str] = changed | before._changed if before is not None else changed
         self._together: Mapping[str, Collector] = before._together if before is not None else {}
         self._sieve: GroupedPrefilter | None = before._sieve if before is not None else None
         self._alone: dict[str, GroupedPrefilter] = before._alone if before is not None else {}
@@ -95,15 +96,16 @@ class Records:
         if name not in self._all:
             self.collectors[name] = collector
             earlier = self._before.get(name)
-            if earlier is None:
-                found = {path: self.of(collector, path) for path in self._files}
-            else:
-                found = {
-                    **earlier,
-                    **{path: self.of(collector, path) for path in self._changed.intersection(self._files)},
+            asked = self._files if earlier is None else self._changed.intersection(self._files)
+            now = {path: record for path in asked if (record := self.of(collector, path)) is not None}
+            if earlier is not None:
+                found = {path: record for path, record in earlier.items() if path not in self._changed} | now
+                now = {
+                    path: found[path]
+                    for path in (earlier if found.keys() == earlier.keys() else self._files)
+                    if path in found
                 }
-            listed = self._files if earlier is None or found.keys() != earlier.keys() else earlier
-            self._all[name] = {path: found[path] for path in listed if found.get(path) is not None}
+            self._all[name] = now
         return self._all[name]
 
     def of(self, collector: Collector, path: str) -> Any:

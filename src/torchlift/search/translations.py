@@ -26,6 +26,8 @@ class _Exports:
 _NO_EXPORTS = _Exports({})
 _STAR = lazy_pattern(rb"\bimport[\s\\]*\*")
 _NONE: frozenset[Any] = frozenset()
+_MOST_PARTS = 40
+"""Of a name: two modules that import it from each other make it longer each time."""
 _Key = tuple[str, str]
 """A name, and the folder of the file that asks."""
 
@@ -158,19 +160,26 @@ class Translations:
             return self._modules.name(path)
         exports = self._exports_of(path) if self._may_export(path, rest[0]) else _NO_EXPORTS
         meaning = exports.names.get(rest[0])
+        own = f"{self._modules.name(path)}.{rest[0]}"
         if meaning is None and rest[0] not in exports.names:
             through_stars = {
                 self.translate(f"{module}.{rest[0]}", path)
                 or (f"{module}.{rest[0]}" if module.startswith("torch") else None)
                 for module in exports.stars
+                if not f"{module}.".startswith(f"{own}.")  # the import itself binds the submodule's name
             } - {None}
             meaning = through_stars.pop() if len(through_stars) == 1 else None
         if meaning is None:
             return None
         full = ".".join([meaning, *rest[1:]])
-        if meaning == f"{self._modules.name(path)}.{rest[0]}":
+        if meaning == own or (meaning.startswith(f"{own}.") and self._is_in(path, full)) or len(rest) > _MOST_PARTS:
             return full
         return self.translate(full, path) or full
+
+    def _is_in(self, path: str, name: str) -> bool:
+        """Whether a name is looked up in the file itself: of `from .net import net` there may be no file `net.py` in the project."""
+        found = self._modules.split(name, path)
+        return found is not None and found[0] == path
 
     def _may_export(self, path: str, name: str) -> bool:
         """Whether a module may bind a name, told from its bytes: it holds the name, or imports everything from another."""

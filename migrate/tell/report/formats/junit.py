@@ -21,6 +21,4 @@ def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble]) -> str
 def _case(entry: ListedFinding) -> JunitCase:
     place = f"{entry.place.row}:{entry.place.column}"
     text = f"{one_line(entry.path)}:{place}: {entry.text}" + (f"\n{entry.url}" if entry.url else "")
-    return JunitCase(
-        f"{entry.code} {entry.name} at {place}", entry.path, "failure", entry.message, text, entry.code, entry.path, entry.place.row
-    )  # fmt: skip
+    return JunitCase(f"{entry.code} {entry.name} at {place}", entry.path, "failure", entry.message, text, entry.code)

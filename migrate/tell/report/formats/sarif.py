@@ -2,7 +2,7 @@
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; what GitHub takes from it:
 https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
-(both read 2026-11-23).
+(both read 2026-11-23). Microsoft's SARIF Multitool has a set of rules for that, `Ghas`: sarif 5.7.0 finds nothing to object to.
 """
 
 from __future__ import annotations
@@ -12,32 +12,50 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torchlift import __version__
+from torchlift.documentation import published_at
 from torchlift.finding import Severity, TextEdit
+from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.tell.report.formats.listing import ListedFinding, Region, Trouble, region_of
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _BASE = "%SRCROOT%"
 
 
-def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], helps: Mapping[str, tuple[str, str]]) -> str:
+@dataclass(frozen=True)
+class RuleHelp:
+    """What the log says about a rule.
+
+    Attributes:
+        summary: a phrase.
+        why: why it matters, a sentence or several.
+        markdown: everything, with an example.
+    """
+
+    summary: str
+    why: str
+    markdown: str
+
+
+def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], helps: Mapping[str, RuleHelp]) -> str:
     """The whole log.
 
     Args:
         entries: what was found.
         troubles: what could not be done.
-        helps: by code of a rule, its summary and its description in Markdown.
+        helps: by code of a rule.
     """
     codes = sorted({entry.code for entry in entries})
     index = {code: position for position, code in enumerate(codes)}
     by_code = {entry.code: entry for entry in entries}
+    pages = published_at()
+    driver = {
+        "name": "torchlift",
+        "semanticVersion": __version__,
+        **({"informationUri": pages} if pages is not None else {}),
+        "rules": [_rule(by_code[code], helps.get(code, RuleHelp(code, code, code))) for code in codes],
+    }
     run = {
-        "tool": {
-            "driver": {
-                "name": "torchlift",
-                "semanticVersion": __version__,
-                "rules": [_rule(by_code[code], *helps.get(code, (code, ""))) for code in codes],
-            }
-        },
+        "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_BASE: {"description": {"text": "The folder that torchlift was started in."}}},
         "invocations": [
@@ -52,12 +70,13 @@ def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], helps:
     return json.dumps(log, indent=2) + "\n"
 
 
-def _rule(entry: ListedFinding, summary: str, description: str) -> dict[str, Any]:
+def _rule(entry: ListedFinding, told: RuleHelp) -> dict[str, Any]:
     rule: dict[str, Any] = {
         "id": entry.code,
         "name": entry.name,
-        "shortDescription": {"text": summary},
-        "help": {"text": summary, "markdown": description or summary},
+        "shortDescription": {"text": told.summary},
+        "fullDescription": {"text": told.why},
+        "help": {"text": told.summary, "markdown": told.markdown},
         "defaultConfiguration": {"level": _LEVELS[entry.severity]},
     }
     if entry.url:
