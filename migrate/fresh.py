@@ -13,6 +13,7 @@ from torchlift.migrate.cache.request import Request
 from torchlift.migrate.cache.whole_run import WholeRun
 from torchlift.migrate.find.rule_choice import choose_rules
 from torchlift.migrate.options import RunOptions
+from torchlift.migrate.raised_pin import with_raised_pin
 from torchlift.migrate.result import RunResult
 from torchlift.migrate.workspace.config import Config, ConfigError
 from torchlift.migrate.workspace.lowest import lowest_torch
@@ -122,7 +123,9 @@ def _memory(place: WholeRun, request: Request) -> EarlierChecks:
 
 def _examined(reading: run.KnownProject, verify: Verification | None) -> RunResult:
     if verify is None:
-        return run.examine(reading.options, reading)
+        result = run.examine(reading.options, reading)
+        again = with_raised_pin(reading.options, result)
+        return result if again is None else run.examine(again, replace(run.read(again), failures=reading.failures))
     from torchlift.migrate.alternatives import Alternatives
     from torchlift.migrate.verification.verify import verified
 

@@ -8,7 +8,7 @@ from torchlift.finding import Finding, Safety
 from torchlift.migrate.find.kept import READERS, ROOTS, may_stay, place_of
 from torchlift.migrate.options import RunOptions
 from torchlift.project import Project
-from torchlift.rules.torchscript.facts.foreign_readers import foreign_readers
+from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_readers
 from torchlift.torchscript_intent import TorchScriptIntent
 
 

@@ -1,4 +1,4 @@
-"""The Python sources inside a wheel on an index, read by ranges and kept in a folder for the next time."""
+"""The sources inside a wheel on an index, those in Python or the headers, read by ranges and kept in a folder for the next time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from pathlib import Path
 from package_index import RemoteFile, Wheel, listing, opened
 from packaging.version import Version
 
-_WANTED = re.compile(
+PYTHON = re.compile(
     r"(?:torch|functorch|torchgen|torchvision|torchaudio|torchtext|torchdata|torchao)/.*\.pyi?$|[^/]+\.dist-info/METADATA$"
+)
+HEADERS = re.compile(
+    r"torch/(?:lib/)?include/(?:torch|ATen|c10|caffe2|TH|THC|THCUNN|THNN)/.*\.(?:h|hpp|cuh)$|torch/share/cmake/.*\.cmake$"
 )
 _DONE = ".complete"
 # Members closer together than this are read in one request: a request costs about as much as this many bytes.
@@ -36,8 +39,10 @@ def newest_patches(index: str, package: str, oldest: Version, newest: Version) -
     return dict(sorted(found.items(), key=lambda item: Version(item[0])))
 
 
-def sources(wheel: Wheel, cache: Path) -> Path:
-    """The folder with the wheel's .py and .pyi files and its METADATA; they are read first where it is not there yet.
+def sources(wheel: Wheel, cache: Path, wanted: re.Pattern[str] = PYTHON) -> Path:
+    """The folder with the wheel's files that are `wanted`; they are read first where it is not there yet.
+
+    Each kind of file needs a `cache` of its own.
 
     Raises:
         OSError: the index cannot be reached or does not answer range requests.
@@ -46,7 +51,7 @@ def sources(wheel: Wheel, cache: Path) -> Path:
     if (folder / _DONE).exists():
         return folder
     with zipfile.ZipFile(io.BufferedReader(RemoteFile(wheel.url), 1 << 16)) as archive:
-        members = [member for member in archive.infolist() if _WANTED.search(member.filename)]
+        members = [member for member in archive.infolist() if wanted.search(member.filename)]
     with ThreadPoolExecutor(4) as pool:
         for texts in pool.map(lambda run: list(_read(wheel.url, run)), _runs(members)):
             for name, data in texts:

@@ -1,6 +1,6 @@
 """Inline suppressions: `# torchlift: ignore[TL101] reason` and `# torchlift: file-ignore[TL101] reason`.
 
-They are the same in Python and in every other language whose comments begin with `#`.
+They are the same in Python and in every other language whose comments begin with `#`; in C++ `//` takes its place.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torchlift.rules.rule import Rule
 from torchlift.source import SourceText, Span
 from torchlift.view.text import TextView
 
-_PRAGMA = lazy_pattern(r"#\s*torchlift:\s*(?P<verb>[\w-]+)?\s*(?:\[(?P<names>[^\]]*)\])?[ \t]*(?P<reason>.*)")
+_PRAGMA = lazy_pattern(r"(?:#|//)\s*torchlift:\s*(?P<verb>[\w-]+)?\s*(?:\[(?P<names>[^\]]*)\])?[ \t]*(?P<reason>.*)")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.plan.counting import Found
 from torchlift.migrate.plan.report import OtherReader, PlannedArtifact, PlannedOption
 from torchlift.project import Project
-from torchlift.rules.torchscript.facts.foreign_readers import foreign_readers
+from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_readers
 
 # Sources, read 2026-11-23: the documentation of actions/upload-artifact, gh release, aws s3, gsutil, az storage and hf.
 _UPLOADS = lazy_pattern(
@@ -38,6 +38,14 @@ def artifacts_of(found: Iterable[Found], project: Project) -> tuple[PlannedArtif
                 ends = readers if item.finding.code in _READING else writers
                 if item.place not in ends:
                     ends.append(item.place)
+    for reader in foreign_readers(project):
+        for name, (_, readers) in places.items():
+            if (
+                reader.file
+                and posixpath.basename(reader.file) == posixpath.basename(name)
+                and reader.place not in readers
+            ):
+                readers.append(reader.place)
     return tuple(
         PlannedArtifact(name, tuple(ends[0]), tuple(ends[1]), tuple(_uploads(project, name)))
         for name, ends in sorted(places.items())

@@ -14,7 +14,8 @@ from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_last_resort_for
 from torchlift.view.walk import walk
 
-_NOT_USED = frozenset({"string", "store", "delete", "annotation"})
+NOT_USED = frozenset({"string", "store", "delete", "annotation"})
+"""Kinds of uses that run nothing."""
 # Stands for "1.4 or earlier".
 _LONG_AGO = TorchVersion(1, 4)
 # Nothing that a rewrite could be inside of.
@@ -105,7 +106,7 @@ def old_uses(
     """
     state = old.state(context.settings.target)
     view = context.view
-    if state is None or use.kind in _NOT_USED or is_last_resort_for(view, use.node, frozenset(old.new)):
+    if state is None or use.kind in NOT_USED or is_last_resort_for(view, use.node, frozenset(old.new)):
         return
     said, severity = state
     if use.kind == "import":

@@ -5,30 +5,41 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from torchlift.finding import EditCall, Finding, Template
+from torchlift.finding import EditCall, Finding, Group, Template
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.project import Collector
-from torchlift.rules.api.old_call import CallAdvice, OldName, changed, old_uses, spelled
+from torchlift.project import Collector, Project
+from torchlift.rules.api.old_call import NOT_USED, CallAdvice, OldName, bind, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.source import SourceText
+from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
-from torchlift.view import Use
+from torchlift.view import ModuleView, Use
+
+_APPLY = "torch.nn.utils.weight_norm"
+_REMOVE = "torch.nn.utils.remove_weight_norm"
 
 RULE = Rule(
     code="TL421",
     name="weight-norm",
-    summary="`torch.nn.utils.weight_norm`, deprecated in favour of the parametrization of that name",
+    summary="`torch.nn.utils.weight_norm` and `remove_weight_norm`, deprecated in favour of the parametrization of that name",
     why=(
         "It warns since 2.1 and will be removed. The parametrization computes the same weight, but keeps its parameters under other "
         "names and is removed by another function."
     ),
     fix=(
-        "For review, and only where nothing in the project speaks of `weight_g`, `weight_v` or `remove_weight_norm`: what loads and "
-        "saves weights has to change together."
+        "For review, and only where nothing in the project speaks of `weight_g` or `weight_v`: what loads and saves weights has to "
+        "change together. Where the project calls `remove_weight_norm`, too, all calls of both change together, or none."
     ),
-    targets=("torch.nn.utils.weight_norm",),
-    triggers=("weight_norm & nn.utils", "weight_norm & nn import utils"),
+    targets=(_APPLY, _REMOVE),
+    triggers=(
+        *(
+            f"{name} & {where}"
+            for name in ("weight_norm", "remove_weight_norm")
+            for where in ("nn.utils", "nn import utils")
+        ),
+    ),
     deprecated=TorchVersion(2, 1),
     aliases=("TOR101", "TOR103"),
     sources=(
@@ -38,16 +49,24 @@ RULE = Rule(
 )
 
 _NEW = "torch.nn.utils.parametrizations.weight_norm"
+_NEW_REMOVE = "torch.nn.utils.parametrize.remove_parametrizations"
+_SINCE = TorchVersion(2, 1)
 _OLD = OldName(
-    "torch.nn.utils.weight_norm",
+    _APPLY,
     (_NEW,),
     f"Write `{_NEW}(module, name, dim)`. Its parameters are `parametrizations.weight.original0` and `.original1` where they were "
     "`weight_g` and `weight_v`; old checkpoints still load into it, new ones do not load into the old form. In the place of "
-    '`remove_weight_norm(m)` comes `torch.nn.utils.parametrize.remove_parametrizations(m, "weight")`.',
-    TorchVersion(2, 1),
+    f'`remove_weight_norm(m)` comes `{_NEW_REMOVE}(m, "weight")`.',
+    _SINCE,
+)
+_OLD_REMOVE = OldName(
+    _REMOVE,
+    (_NEW_REMOVE,),
+    f'Write `{_NEW_REMOVE}(m, "weight")`, together with every `weight_norm` of the project: it does not know the old form.',
+    _SINCE,
 )
 # Not `bias_v`, which is a parameter of attention layers; where there is a normed bias there is a `bias_g`.
-_OLD_STATE = ("weight_g", "weight_v", "remove_weight_norm", "bias_g")
+_OLD_STATE = ("weight_g", "weight_v", "bias_g")
 _IN_CODE = lazy_pattern(rf"^[^#\n]*?\b({'|'.join(_OLD_STATE)})\b", re.MULTILINE)
 
 
@@ -76,41 +95,85 @@ def _collect_copies(source: SourceText) -> tuple[str, int] | None:
 _COPIES = Collector("state_copied_by_key", ("def load_state_dict",), _collect_copies, reads_text=True)
 
 
+def _collect_calls(view: ModuleView) -> tuple[int, int] | None:
+    """How often a file takes the norm off, and how many of its uses of both functions have to change together."""
+    uses = [use for use in view.uses(frozenset((_APPLY, _REMOVE))) if use.kind not in {"import", *NOT_USED}]
+    return (sum(use.target == _REMOVE for use in uses), len(uses)) if uses else None
+
+
+_CALLS = Collector("weight_norm_calls", RULE.triggers, _collect_calls, targets=frozenset((_APPLY, _REMOVE)))
+
+
 def check(use: Use, context: Context) -> Iterator[Finding]:
-    view = context.view
+    old, answer = (_OLD, _applied) if use.target == _APPLY else (_OLD_REMOVE, _removed)
+    group = context.project.once(_pair)
+    for finding in old_uses("TL421", use, context, old, lambda call: answer(use, call, context)):
+        yield finding if group is None or use.kind == "import" else replace(finding, groups=(*finding.groups, group))
+
+
+def _pair(project: Project) -> Group | None:
+    """The group of all calls, where the project takes the norm off what it has put on."""
+    calls = project.records(_CALLS)
+    if not any(removed for removed, _ in calls.values()):
+        return None
+    sites = sum(number for _, number in calls.values())
+    return Group("weight norm, put on and taken off", tuple(sorted(calls)), sites)
+
+
+def _state_of_old_form(context: Context) -> str:
+    """Why nothing is rewritten: the state of the old form is used; empty if it is not."""
     # A place in the same file tells more than one far away.
-    state = sorted(context.project.records(_STATE).items(), key=lambda item: (item[0] != view.path, item))
+    state = sorted(context.project.records(_STATE).items(), key=lambda item: (item[0] != context.view.path, item))
+    if not state:
+        return ""
+    return f" Not rewritten: {state[0][0]}:{state[0][1]} uses the state of the old form, which has to change with it."
 
+
+def _applied(use: Use, call: ast.Call, context: Context) -> CallAdvice:
+    view, held = context.view, _state_of_old_form(context)
+    name = spelled(view, use, _NEW) if public_name(use.name) == _APPLY else None
+    if held or name is None:
+        return CallAdvice(f"{_OLD.advice}{held}")
+    review = (
+        "checkpoints written by the new form have other names in their state dict and do not load into the old one; old "
+        "ones load into the new one by `load_state_dict` of the module, whose hook renames them, and not by code that takes "
+        "the state apart. A parametrized module cannot be pickled whole."
+    )
     copies = sorted(context.project.records(_COPIES).items())
-
-    def answer(call: ast.Call) -> CallAdvice:
-        name = spelled(view, use, _NEW)
-        if state:
-            place = f"{state[0][0]}:{state[0][1]}"
-            return CallAdvice(
-                f"{_OLD.advice} Not rewritten: {place} uses the state of the old form, which has to change with it."
-            )
-        if name is None:
-            return CallAdvice(_OLD.advice)
-        review = (
-            "checkpoints written by the new form have other names in their state dict and do not load into the old one; old "
-            "ones load into the new one by `load_state_dict` of the module, whose hook renames them, and not by code that takes "
-            "the state apart. A parametrized module cannot be pickled whole."
+    if copies:
+        path, (owner, line) = copies[0]
+        review += (
+            f" Here `{owner}` ({path}:{line}) copies a state key by key: if the weights of such a module go through it, "
+            "what it has saved so far no longer loads (KeyError)."
         )
-        if copies:
-            path, (owner, line) = copies[0]
-            review += (
-                f" Here `{owner}` ({path}:{line}) copies a state key by key: if the weights of such a module go through it, "
-                "what it has saved so far no longer loads (KeyError)."
-            )
-        edit = EditCall(view.span(call), Template(name[0]), view.span(call.func))
-        return changed("Use the parametrization", (edit, *name[1]), TorchVersion(2, 1), review)
-
-    yield from old_uses("TL421", use, context, _OLD, answer)
+    edit = EditCall(view.span(call), Template(name[0]), view.span(call.func))
+    return changed("Use the parametrization", (edit, *name[1]), _SINCE, review)
 
 
-COLLECTORS = (_STATE, _COPIES)
+def _removed(use: Use, call: ast.Call, context: Context) -> CallAdvice:
+    view, held = context.view, _state_of_old_form(context)
+    name = spelled(view, use, _NEW_REMOVE)
+    given = bind(call, ("module", "name"))
+    if held or name is None or given is None or "module" not in given:
+        return CallAdvice(f"{_OLD_REMOVE.advice}{held}")
+    review = (
+        "modules that other code has normed in the old way, such as those of a library, have no parametrization: `ValueError: "
+        "Module ... does not have a parametrization on weight`. The old function raises that error for a module without a norm, too."
+    )
+    added = () if "name" in given else (("tensor_name", Template('"weight"')),)
+    renamed = (("name", "tensor_name"),) if "name" in given and given["name"].key == "name" else ()
+    edit = EditCall(view.span(call), Template(name[0]), view.span(call.func), add=added, rename=renamed)
+    return changed("Remove the parametrization", (edit, *name[1]), _SINCE, review)
 
+
+COLLECTORS = (_STATE, _COPIES, _CALLS)
+
+_VOCODER = (
+    "import torch\nfrom torch.nn.utils import remove_weight_norm, weight_norm\n\n\nclass Vocoder(torch.nn.Module):\n"
+    "    def __init__(self):\n        super().__init__()\n        self.conv = weight_norm(torch.nn.Conv1d(3, 2, 3))\n\n"
+    "    def forward(self, x):\n        return self.conv(x)\n\n    def remove_weight_norm(self):\n"
+    "        remove_weight_norm(self.conv)\n"
+)
 _APPLIED = "import torch\nlayer = torch.nn.Linear(3, 2)\n"
 
 EXAMPLES = (
@@ -149,6 +212,26 @@ EXAMPLES = (
     Bad(
         "from torch.nn.utils import weight_norm\n\nnorms = {'weight': weight_norm}\n",
         why="a reference that is no call",
+    ),
+    Bad(
+        _VOCODER,
+        _VOCODER.replace("from torch.nn.utils import remove_weight_norm, weight_norm\n", "")
+        .replace("weight_norm(torch", "torch.nn.utils.parametrizations.weight_norm(torch")
+        .replace(
+            "remove_weight_norm(self.conv)",
+            'torch.nn.utils.parametrize.remove_parametrizations(self.conv, tensor_name="weight")',
+        ),
+        safety="unsafe",
+        why="put on and taken off",
+        run=(
+            "torch.manual_seed(0)\nnet = Vocoder()\nbefore = net(torch.ones(1, 3, 8))\nnet.remove_weight_norm()\n"
+            "result = torch.allclose(before, net(torch.ones(1, 3, 8))), sorted(net.state_dict())"
+        ),
+    ),
+    Bad(
+        "from torch.nn.utils import remove_weight_norm\n\n\ndef strip(net):\n    net.apply(remove_weight_norm)\n",
+        why="taken off by a function that is handed on",
+        files=(("net.py", "import torch\n\nlayer = torch.nn.utils.weight_norm(torch.nn.Linear(3, 2))\n"),),
     ),
     Ok(
         "import torch\n\nlayer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))\n",

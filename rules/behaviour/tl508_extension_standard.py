@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
-from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.analysis.cpp.standard import FLAG, LATER_FLAG, needed_standard
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
@@ -23,7 +23,7 @@ RULE = Rule(
     name="extension-standard",
     summary="An extension is compiled for a C++ standard below the one that torch's headers require",
     why=(
-        "The headers of torch 2.1 to 2.13 stop below C++17, those of 2.15 below C++20 (2.14 was not looked at). `torch.utils.cpp_extension` passes the "
+        "The headers of torch 2.1 to 2.13 stop below C++17, those of 2.14 and later below C++20. `torch.utils.cpp_extension` passes the "
         "right flag of its own (C++20 since 2.12), but one in `extra_cflags` or `extra_compile_args` takes its place."
     ),
     fix=(
@@ -36,17 +36,13 @@ RULE = Rule(
     ),
     severity=Severity.ERROR,
     sources=(
-        "ATen/ATen.h:7-10 of torch 2.15.0 and :4-6 of 2.13.0; g++ 12 -fsyntax-only of it with C++14, C++17 and C++20 on both",
+        "ATen/ATen.h of torch 1.13.1 to 2.15.0 (`#error`), read 2026-11-26; g++ 12 -fsyntax-only of it with C++14, C++17 and C++20 on 2.13.0 and 2.15.0",
         "torch/utils/cpp_extension.py:3082 of torch 2.15.0; the first release with `-std=c++20` there is 2.12.1, 2.11.0 has C++17",
         "https://developer.nvidia.com/blog/cuda-toolkit-12-0-released-for-general-availability/ (nvcc has C++20 since CUDA 12.0), read 2026-11-23",
     ),
 )
 
-_CXX20_SINCE = TorchVersion(2, 15)
 _CXX17_SINCE = TorchVersion(2, 1)
-_FLAG = lazy_pattern(r"[-/]std[=:](?:c|gnu)\+\+(?P<standard>0x|11|1y|14|1z|17)")
-_LATER = lazy_pattern(r"[-/]std[=:](?:c|gnu)\+\+(?:2\w|latest)")
-_BEFORE_17 = frozenset({"0x", "11", "1y", "14"})
 # Calls that ask about a flag, or take it away.
 _NOT_PASSED = frozenset(
     {"remove", "replace", "index", "count", "startswith", "endswith", "check_compiler_flag", "discard"}
@@ -56,16 +52,13 @@ _NOT_PASSED = frozenset(
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view, target = context.view, context.settings.target
     # A file that also names a later standard chooses between them, by the release as a rule.
-    if use.call is None or target < _CXX17_SINCE or _LATER.search(view.source.text):
+    if use.call is None or target < _CXX17_SINCE or LATER_FLAG.search(view.source.text):
         return
     for node, match in _flags(view, use.call):
         standard = match["standard"]
-        if standard in _BEFORE_17:
-            needed, since = ("20", _CXX20_SINCE) if target >= _CXX20_SINCE else ("17", _CXX17_SINCE)
-        elif target >= _CXX20_SINCE:
-            needed, since = "20", _CXX20_SINCE
-        else:
+        if (known := needed_standard(standard, target)) is None:
             continue
+        needed, since = known
         found = match[0]
         message = (
             f"`{found}` is below what the headers of torch {since} and later accept (`#error C++{needed} or later compatible "
@@ -104,7 +97,7 @@ def _flags(view: ModuleView, call: ast.Call) -> Iterator[tuple[ast.Constant, re.
                     waiting.append(binding.value)
                     waiting.extend(_added(view, binding))
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            match = _FLAG.fullmatch(node.value)
+            match = FLAG.fullmatch(node.value)
             if match is not None and view.text(node).count(match[0]) == 1:
                 yield node, match
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import DropDecorator, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
 from torchlift.rules.analysis.places.use_places import place_of
+from torchlift.rules.analysis.project.torchscript_elsewhere import cpp_runtime
 from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.analysis.wording.messages import sentence
@@ -15,7 +16,6 @@ from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, surroundings, symbolic_trace
 from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer
 from torchlift.rules.torchscript.examples.script_module_examples import EXAMPLES
-from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, SINCE, SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.script_module_class import ScriptClass, is_script_base, read_script_class

@@ -19,13 +19,13 @@ from torchlift.finding import (
 )
 from torchlift.rules.analysis.places.use_places import UsePlace, place_of
 from torchlift.rules.analysis.project.foreign_packages import assumption
+from torchlift.rules.analysis.project.torchscript_elsewhere import cpp_runtime
 from torchlift.rules.analysis.values.literals import is_plain_value
 from torchlift.rules.analysis.wording.nearest_place import place_alone
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
 from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
 from torchlift.rules.torchscript.facts.c_bindings import bindings
-from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.facts.environment import ENVIRONMENT
 from torchlift.rules.torchscript.facts.intent import drops

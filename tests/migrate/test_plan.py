@@ -82,7 +82,7 @@ def test_artifacts_readers_options_tests_and_what_holds_the_hints_are_told(tmp_p
         {
             "name": "model.pt",
             "writers": ["src/net/export.py:10"],
-            "readers": ["src/net/serve.py:3"],
+            "readers": ["src/net/serve.py:3", "cpp/server.cpp:2"],
             "uploads": [".github/workflows/release.yml:4"],
         }
     ]

@@ -29,7 +29,7 @@ BLOCKS = blocks(DOCS / "torchscript.md")
 COMPILED = [block for block in BLOCKS if "aoti_compile_and_package" in block]
 
 
-@pytest.mark.parametrize("name", ["torchscript.md", "distributed.md"])
+@pytest.mark.parametrize("name", ["torchscript.md", "distributed.md", "cpp.md"])
 def test_the_table_of_rules_is_up_to_date(name: str) -> None:
     page = (DOCS / name).read_text(encoding="utf-8")
     assert page == with_rules(page), f"run `python -m torchlift.rules.guide docs/{name}`"

@@ -21,13 +21,13 @@ from torchlift.finding import (
     Template,
 )
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_readers
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
 from torchlift.rules.torchscript.captures.export_arguments import CannotExport, ExportArguments
 from torchlift.rules.torchscript.captures.export_beside import export_beside
 from torchlift.rules.torchscript.captures.handed_files import handed_on
-from torchlift.rules.torchscript.facts.foreign_readers import foreign_readers
 from torchlift.rules.torchscript.proofs.recorded_capture import (
     Asks,
     Assumption,

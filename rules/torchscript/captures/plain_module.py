@@ -17,6 +17,7 @@ from torchlift.finding import (
 )
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.purpose import enclosing_test
+from torchlift.rules.analysis.project.torchscript_elsewhere import cpp_runtime
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.rule import Context
@@ -24,7 +25,6 @@ from torchlift.rules.torchscript.captures.fed_statements import fed_only, first_
 from torchlift.rules.torchscript.captures.module_call import ModuleVerdict
 from torchlift.rules.torchscript.captures.scripting_option import idle_options, without_capture
 from torchlift.rules.torchscript.compilers.compiled_context import autocast_doubt
-from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.function_uses import call_doubt
 from torchlift.rules.torchscript.modules.captured_module import CapturedModule, read_captured_module

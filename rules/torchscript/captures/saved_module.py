@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Safety, Template
 from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_reading
 from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
 from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
@@ -27,7 +28,6 @@ from torchlift.rules.torchscript.captures.proven_variant import batch_example, i
 from torchlift.rules.torchscript.captures.recorded_example import recorded_example
 from torchlift.rules.torchscript.captures.visible_inputs import visible_inputs
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
-from torchlift.rules.torchscript.facts.foreign_readers import foreign_reading
 from torchlift.rules.torchscript.modules.captured_module import read_captured_module
 from torchlift.rules.torchscript.values.example_inputs import ExampleInputs
 

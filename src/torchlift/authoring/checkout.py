@@ -20,6 +20,7 @@ _FAMILIES = {
     "TL3": "dependencies",
     "TL4": "api",
     "TL5": "behaviour",
+    "TL6": "cpp",
     "TL9": "housekeeping",
 }
 

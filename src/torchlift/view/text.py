@@ -16,6 +16,7 @@ from typing import Literal
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import SourceText, Span, UnreadableSource
+from torchlift.view.cpp_text import cpp_code
 
 TextKind = Literal[
     "shell",
@@ -31,9 +32,10 @@ TextKind = Literal[
     "batch",
     "powershell",
     "lock",
+    "cpp",
 ]
 """Batch scripts of Slurm, PBS and LSF are `shell`, those of Windows `batch`; `toml` and `ini` are files with requirements in
-them, `markdown` is a page in Markdown or reStructuredText, `lock` what a tool wrote from requirements."""
+them, `markdown` is a page in Markdown or reStructuredText, `lock` what a tool wrote from requirements, `cpp` also C, CUDA and Objective-C++."""
 
 SCRIPTS: frozenset[TextKind] = frozenset({"shell", "dockerfile", "yaml", "makefile", "env"})
 """Kinds that a rule about commands and variables is asked about."""
@@ -60,6 +62,7 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
     ("markdown", r"(?!(?i:change|history|news|release))[^/]+\.(?i:md|mdx|markdown|rst)"),
     ("batch", r".+\.(?:bat|cmd|BAT|CMD)"),
     ("powershell", r".+\.ps1"),
+    ("cpp", r".+\.(?:c|cc|cpp|cxx|cu|cuh|h|hh|hpp|hxx|hip|inl|ipp|mm|tpp)"),
 )
 _WITHOUT_CONTINUATION = frozenset({"env", "toml", "ini", "cmake", "lock"})
 _ESCAPES = {"batch": "^", "powershell": "`"}
@@ -158,7 +161,7 @@ class TextView:
 
     @property
     def comments(self) -> tuple[Span, ...]:
-        """Every comment, from its `#` to the end of the line."""
+        """Every comment, from its `#` to the end of the line; in C++ from `//` or `/*`."""
         return self._parts[1]
 
     @cached_property
@@ -188,6 +191,8 @@ class TextView:
 
 
 def _code_and_comments(text: str, kind: TextKind) -> tuple[str, tuple[Span, ...]]:
+    if kind == "cpp":
+        return cpp_code(text)
     if kind == "yaml" and "{" in text:
         text = _TEMPLATE_COMMENT.sub(lambda match: re.sub(r"[^\r\n]", " ", match[0]), text)
     escape = "`" if kind == "dockerfile" and _ESCAPE_DIRECTIVE.match(text) else _ESCAPES.get(kind, "\\")

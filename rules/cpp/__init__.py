@@ -1,0 +1,1 @@
+"""TL6: C++, CUDA and CMake."""

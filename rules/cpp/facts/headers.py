@@ -1,0 +1,70 @@
+"""What torch's headers lost and deprecate, and which C++ they need: the table in data/, read when asked for.
+
+`scripts/cpp_table.py` reads it from the wheels and says how.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pkgutil import get_data
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.versions import TorchVersion
+
+
+@dataclass(frozen=True)
+class DeprecatedInCpp:
+    """A deprecated name.
+
+    Attributes:
+        since: the first release that says so.
+        said: what the newest one says; may be empty.
+    """
+
+    since: TorchVersion
+    said: str
+
+
+@dataclass(frozen=True)
+class HeaderTable:
+    """Names of C++ by what became of them.
+
+    Attributes:
+        files: files that may no longer be included, with the first release without each.
+        macros: macros that no header has, likewise.
+        names: qualified names of which no header has the last part, likewise.
+        deprecated: qualified names that are still there.
+    """
+
+    files: Mapping[str, TorchVersion]
+    macros: Mapping[str, TorchVersion]
+    names: Mapping[str, TorchVersion]
+    deprecated: Mapping[str, DeprecatedInCpp]
+
+    def gone(self, spellings: Iterable[str]) -> tuple[str, TorchVersion] | None:
+        """The first of several spellings that is gone, or stands below a name that is."""
+        for name in spellings:
+            parts = name.split("::")
+            for length in range(2, len(parts) + 1):
+                known = "::".join(parts[:length])
+                if known in self.names:
+                    return known, self.names[known]
+        return None
+
+
+@cache
+def header_table() -> HeaderTable:
+    """The table."""
+    data = get_data("torchlift.rules.cpp", "data/headers.json")
+    assert data is not None
+    table = json.loads(data)
+
+    def releases(kind: str) -> dict[str, TorchVersion]:
+        return {name: TorchVersion.parse(release) for name, release in table[kind].items()}
+
+    deprecated = {
+        name: DeprecatedInCpp(TorchVersion.parse(since), said) for name, (since, said) in table["deprecated"].items()
+    }
+    return HeaderTable(releases("files"), releases("macros"), releases("names"), deprecated)

@@ -1,0 +1,173 @@
+"""C++ functions, types and macros that torch's headers no longer have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from torchlift.finding import Finding, Severity
+from torchlift.lazy_pattern import lazy_pattern
+from torchlift.project import Project
+from torchlift.rules.analysis.cpp.branches import Branches
+from torchlift.rules.analysis.cpp.names import names_in
+from torchlift.rules.cpp.facts.headers import header_table
+from torchlift.rules.cpp.facts.successors import name_advice
+from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
+from torchlift.source import Span
+from torchlift.versions import TorchVersion
+from torchlift.view.text import TextView
+
+RULE = Rule(
+    code="TL602",
+    name="cpp-removed-name",
+    summary="C++ uses a function, type or macro that torch's headers no longer have",
+    why=(
+        "The compiler stops: `error: 'AT_CHECK' was not declared in this scope`, `no suitable conversion function from "
+        '"const at::DeprecatedTypeProperties" to "c10::ScalarType" exists`.'
+    ),
+    fix="None: C++ is not rewritten. The help says what takes the place, where that is known.",
+    targets=(),
+    check=nothing,
+    text_kinds=frozenset({"cpp"}),
+    text_triggers=("torch", "ATen", "c10", "AT_CHECK", "THCState", "THCudaCheck", "THCCeilDiv", "AT_DISPATCH & type"),
+    severity=Severity.ERROR,
+    sources=(
+        "torch/include of the wheels of torch 1.0.1 to 2.15.0 (rules/cpp/data/headers.json: a name counts as gone where its last part is no word of any header), read 2026-11-26",
+        "ATen/Dispatch.h of torch 2.5.1 (`scalar_type(const at::DeprecatedTypeProperties&)`, deprecated) and 2.6.0 (gone)",
+    ),
+)
+
+_DISPATCH = lazy_pattern(r"\bAT_DISPATCH_\w+\s*\(")
+_TYPE = lazy_pattern(r"(?:\.|->)\s*type\s*\(\s*\)\s*\Z")
+_DISPATCH_SINCE = TorchVersion(2, 6)
+_PLAIN = lazy_pattern(r"(?<![\w.:>#])[A-Z_]\w{3,}")
+
+
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    table, target = header_table(), context.settings.target
+    branches = Branches(view.code, target)
+    for item in names_in(view.code):
+        known = table.gone(item.spellings)
+        if known is not None and known[1] <= target and branches.may_compile(item.span.start):
+            yield _finding(view, item.span, *known)
+    for match in _PLAIN.finditer(view.code):
+        name = match[0]
+        release = table.macros.get(name) or table.names.get(name)
+        if (
+            release is not None
+            and release <= target
+            and branches.may_compile(match.start(), name)
+            and not context.project.once(_defines, name)
+        ):
+            yield _finding(view, Span(*match.span()), name, release)
+    if target >= _DISPATCH_SINCE:
+        yield from _dispatched(view, branches)
+
+
+def _finding(view: TextView, span: Span, name: str, release: TorchVersion) -> Finding:
+    return Finding(
+        "TL602", view.path, span, f"`{name}` is gone since torch {release}.", Severity.ERROR, name_advice(name)
+    )
+
+
+@cache
+def _definition(name: str) -> re.Pattern[str]:
+    """A line that defines a macro, a function or a type of that name."""
+    return re.compile(
+        rf"#\s*define\s+{name}\b|\b(?:using|struct|class|enum)\s+{name}\b|^\s*(?!return\b)(?:[\w:*&<>]+\s+)+[*&]*{name}\s*\("
+    )
+
+
+def _defines(project: Project, name: str) -> bool:
+    """Whether the project has a name of its own that is spelled like that."""
+    for place in project.mentions(name):
+        path, _, line = place.rpartition(":")
+        lines = project.data(path).decode("utf-8", "replace").splitlines()
+        if _definition(name).search(lines[int(line) - 1] if int(line) <= len(lines) else ""):
+            return True
+    return False
+
+
+def _dispatched(view: TextView, branches: Branches) -> Iterator[Finding]:
+    """`AT_DISPATCH_...(x.type(), ...)`: what `type()` gives is no scalar type."""
+    code = view.code
+    for match in _DISPATCH.finditer(code):
+        for start, end in _arguments(code, match.end()):
+            typed = _TYPE.search(code, start, end)
+            if typed is not None and branches.may_compile(match.start()):
+                value = re.sub(r"\s+", " ", code[start : typed.start()].strip())
+                message = f"`AT_DISPATCH_...` takes no `{value}.type()` since torch 2.6: the overload for `DeprecatedTypeProperties` is gone."
+                help = f"Write `{value}.scalar_type()`, which every release since 1.0 has."
+                yield Finding(
+                    "TL602",
+                    view.path,
+                    Span(start + len(code[start:end]) - len(code[start:end].lstrip()), end),
+                    message,
+                    Severity.ERROR,
+                    help,
+                )
+
+
+def _arguments(code: str, start: int) -> Iterator[tuple[int, int]]:
+    """The arguments of a macro up to the one that is a lambda."""
+    depth, begin = 0, start
+    for at in range(start, min(len(code), start + 2000)):
+        character = code[at]
+        if character in "([{":
+            depth += 1
+            if character == "[" and depth == 1:
+                return
+        elif character in ")]}":
+            depth -= 1
+            if depth < 0:
+                yield begin, at
+                return
+        elif character == "," and not depth:
+            yield begin, at
+            begin = at + 1
+
+
+EXAMPLES = (
+    Bad(
+        '#include <torch/extension.h>\n\nvoid check(at::Tensor x) {\n  AT_CHECK(x.is_cuda(), "x must be on the GPU");\n}\n',
+        why="a macro",
+        path="csrc/check.cpp",
+    ),
+    Bad(
+        '#include <torch/extension.h>\n\nvoid run(at::Tensor x) {\n  AT_DISPATCH_FLOATING_TYPES(x.type(), "run", ([&] { f<scalar_t>(x); }));\n}\n',
+        why="a dispatch by type()",
+        path="csrc/run.cu",
+    ),
+    Bad(
+        "#include <ATen/ATen.h>\n\nauto [values, vectors] = at::symeig(matrix, true);\n",
+        why="a function",
+        path="csrc/eig.cpp",
+    ),
+    Ok(
+        '#include <torch/extension.h>\n#ifndef AT_CHECK\n#define AT_CHECK TORCH_CHECK\n#endif\n\nvoid f() { AT_CHECK(true, ""); }\n',
+        "a macro that the project defines",
+        "a.cpp",
+    ),
+    Ok(
+        "#include <torch/extension.h>\n#ifndef TORCH_CHECK\n#define TORCH_CHECK AT_CHECK\n#endif\n",
+        "the successor defined where it is missing",
+        "f.h",
+    ),
+    Ok('#include <torch/extension.h>\n// AT_CHECK(x)\nauto s = "AT_CHECK";\n', "a comment and a string", "b.cpp"),
+    Ok(
+        '#include <torch/extension.h>\n\nvoid f(at::Tensor x) {\n  AT_DISPATCH_ALL_TYPES(x.scalar_type(), "f", [&] { g(x.type()); });\n}\n',
+        "a dispatch by the scalar type",
+        "c.cpp",
+    ),
+    Ok(
+        "#include <torch/extension.h>\n#if TORCH_VERSION_MAJOR == 1 && TORCH_VERSION_MINOR < 5\nvoid f() { AT_CHECK(true); }\n#endif\n",
+        "a branch for older releases",
+        "d.cpp",
+    ),
+    Ok(
+        "#include <torch/extension.h>\n\nvoid f() { my::symeig(x); boost::at::symeig(x); }\n",
+        "functions of others",
+        "e.cpp",
+    ),
+)

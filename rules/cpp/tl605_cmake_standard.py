@@ -1,0 +1,152 @@
+"""CMake that asks for a C++ standard below the one that torch's headers require."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
+from torchlift.lazy_pattern import lazy_pattern
+from torchlift.project import Project
+from torchlift.rules.analysis.cpp.standard import LATER_FLAG, needed_standard
+from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
+from torchlift.source import Span
+from torchlift.versions import TorchVersion
+from torchlift.view.text import TextView, text_kind
+
+RULE = Rule(
+    code="TL605",
+    name="cmake-standard",
+    summary="CMake asks for a C++ standard below the one that torch's headers require",
+    why=(
+        "The headers of torch 2.1 to 2.13 stop below C++17, those of 2.14 and later below C++20: `#error C++20 or later "
+        "compatible compiler is required to use ATen`. What `find_package(Torch)` brings raises no standard that a project sets "
+        "for itself."
+    ),
+    fix=(
+        "For review: the number is raised to the standard that the target needs. The compiler and the code have to know it. Files "
+        "that name that standard too, because they choose, are not reported, nor is a project without `find_package(Torch)`."
+    ),
+    targets=(),
+    check=nothing,
+    text_kinds=frozenset({"cmake"}),
+    text_triggers=(
+        "CMAKE_CXX_STANDARD",
+        "CXX_STANDARD",
+        "CMAKE_CUDA_STANDARD",
+        "CUDA_STANDARD",
+        *(f"cxx_std_{n}" for n in (11, 14, 17)),
+        "std",
+    ),
+    severity=Severity.ERROR,
+    sources=(
+        "ATen/ATen.h and share/cmake/Torch/TorchConfig.cmake of torch 1.13.1 to 2.15.0, read 2026-11-26",
+        "https://cmake.org/cmake/help/latest/prop_tgt/CXX_STANDARD.html",
+    ),
+)
+
+_SETTING = lazy_pattern(
+    r"\b(?:CMAKE_)?(?:CXX|CUDA)_STANDARD\s+\"?(?P<a>11|14|17)\b(?!\s*\})|\bc(?:xx|uda)_std_(?P<b>11|14|17)\b"
+    r"|-std=(?:c|gnu)\+\+(?P<c>0x|11|1y|14|1z|17)\b"
+)
+_LATER = lazy_pattern(r"(?:CXX|CUDA)_STANDARD\s+\"?2\d\b|\bc(?:xx|uda)_std_2\d\b|" + LATER_FLAG.pattern)
+_COMPARES = lazy_pattern(
+    r"(?:(?:if|elseif|check_\w+|string|message)\s*\(|list\s*\(\s*(?:FIND|REMOVE_ITEM)\b)", re.IGNORECASE
+)
+_FINDS = lazy_pattern(r"\bfind_package\s*\(\s*Torch\b", re.IGNORECASE)
+
+
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    if _LATER.search(view.code) or not _builds_with_torch(view, context.project):
+        return
+    for line in view.lines:
+        if _COMPARES.match(line.text.strip()):
+            continue
+        for match in _SETTING.finditer(line.text):
+            group = match.lastgroup
+            assert group is not None
+            known = needed_standard(match[group], context.settings.target)
+            if known is None:
+                continue
+            needed, since = known
+            message = (
+                f"C++{match[group]} is below what the headers of torch {since} and later accept: `#error C++{needed} or later "
+                "compatible compiler is required to use ATen`."
+            )
+            compilers = (
+                "GCC 11, Clang 14 or MSVC 2022, and nvcc of CUDA 12 for `.cu` files" if needed == "20" else "GCC 9"
+            )
+            review = f"Needs review: the code has to compile as C++{needed} too, which takes {compilers}."
+            span = line.span(*match.span(group))
+            fix = Fix(f"Ask for C++{needed}", Safety.UNSAFE, (ReplaceText(span, needed),), TorchVersion(2, 1))
+            yield Finding("TL605", view.path, _whole(line.start, match), message, Severity.ERROR, review, fix)
+
+
+def _whole(start: int, match: re.Match[str]) -> Span:
+    return Span(start + match.start(), start + match.end())
+
+
+def _builds_with_torch(view: TextView, project: Project) -> bool:
+    """Whether torch is looked for in this file, or in one that takes the setting over: CMake hands it down."""
+    if _FINDS.search(view.code):
+        return True
+    if "CMAKE_C" not in view.code or posixpath.basename(view.path) != "CMakeLists.txt":
+        return False
+    folder = posixpath.dirname(view.path)
+    return any(
+        path.startswith(f"{folder}/" if folder else "") and text_kind(path) == "cmake"
+        for path in project.once(_finders)
+    )
+
+
+def _finders(project: Project) -> tuple[str, ...]:
+    """Files that look for torch."""
+    places = project.places(
+        ("find_package(Torch ", "find_package(Torch)", "find_package( Torch ", "find_package (Torch ")
+    )
+    return tuple(sorted({place.rpartition(":")[0] for found in places.values() for place in found}))
+
+
+_HEAD = "cmake_minimum_required(VERSION 3.18)\nproject(fast LANGUAGES CXX)\n"
+EXAMPLES = (
+    Bad(
+        f"{_HEAD}set(CMAKE_CXX_STANDARD 17)\nfind_package(Torch REQUIRED)\n",
+        f"{_HEAD}set(CMAKE_CXX_STANDARD 20)\nfind_package(Torch REQUIRED)\n",
+        safety="unsafe",
+        why="a variable",
+        path="CMakeLists.txt",
+    ),
+    Bad(
+        f"{_HEAD}find_package(Torch REQUIRED)\nset_property(TARGET fast PROPERTY CXX_STANDARD 14)\n",
+        f"{_HEAD}find_package(Torch REQUIRED)\nset_property(TARGET fast PROPERTY CXX_STANDARD 20)\n",
+        safety="unsafe",
+        why="a property of a target",
+        path="cpp/CMakeLists.txt",
+    ),
+    Bad(
+        f'{_HEAD}find_package(Torch REQUIRED)\nset(CMAKE_CXX_FLAGS "${{CMAKE_CXX_FLAGS}} -std=c++14 -O3")\n',
+        f'{_HEAD}find_package(Torch REQUIRED)\nset(CMAKE_CXX_FLAGS "${{CMAKE_CXX_FLAGS}} -std=c++20 -O3")\n',
+        safety="unsafe",
+        why="a flag",
+        path="CMakeLists.txt",
+    ),
+    Bad(
+        f"{_HEAD}set(CMAKE_CXX_STANDARD 14)\nadd_subdirectory(serve)\n",
+        f"{_HEAD}set(CMAKE_CXX_STANDARD 20)\nadd_subdirectory(serve)\n",
+        safety="unsafe",
+        why="torch is looked for further down",
+        path="CMakeLists.txt",
+        files=(("serve/CMakeLists.txt", "find_package(Torch REQUIRED)\n"),),
+    ),
+    Ok(f"{_HEAD}set(CMAKE_CXX_STANDARD 14)\n", "a project without torch", "CMakeLists.txt"),
+    Ok(f"{_HEAD}set(CMAKE_CXX_STANDARD 20)\nfind_package(Torch REQUIRED)\n", "what the headers need", "CMakeLists.txt"),
+    Ok(f"{_HEAD}find_package(Torch REQUIRED)\n# set(CMAKE_CXX_STANDARD 14)\n", "a comment", "CMakeLists.txt"),
+    Ok(
+        f"{_HEAD}find_package(Torch REQUIRED)\nif(Torch_VERSION VERSION_LESS 2.14)\n  set(CMAKE_CXX_STANDARD 17)\nelse()\n"
+        "  set(CMAKE_CXX_STANDARD 20)\nendif()\n",
+        "chosen by the release",
+        "CMakeLists.txt",
+    ),
+    Ok(f"{_HEAD}find_package(Torchvision REQUIRED)\nset(CMAKE_CXX_STANDARD 14)\n", "another package", "CMakeLists.txt"),
+)
