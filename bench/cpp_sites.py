@@ -27,7 +27,8 @@ from tree_sitter import Language, Node, Parser
 
 SUFFIXES = frozenset(".c .cc .cpp .cxx .cu .cuh .h .hh .hpp .hxx .hip .inl .ipp .mm .tpp".split())
 # Names that say torch, by what old extensions use.
-MACROS = re.compile(rb"\b(?:AT|TORCH|C10|THC?)_?[A-Z][A-Z_]+\b|\bTHC?[A-Z]\w+\b")
+MACROS = re.compile(rb"\b(?:AT|TORCH|C10)_[A-Z][A-Z_]+\b|\bTHC?(?:_[A-Z]\w+|C?[A-Z]?[a-z]\w+)\b")
+BY_THE_BUILD = frozenset({"TORCH_EXTENSION_NAME", "TORCH_API_INCLUDE_EXTENSION_H"})
 DEPRECATED = frozenset({"AT_ASSERT", "AT_ASSERTM", "AT_ERROR"})
 TORCH_INCLUDE = re.compile(r"(?:torch|ATen|c10|TH|THC|THCUNN|caffe2)/")
 BOXED = re.compile(
@@ -102,8 +103,8 @@ def _sites(folder: Path, known: set[str], words: set[bytes]) -> Iterator[tuple[s
             data = path.read_bytes()
             if re.search(rb"torch|ATen|c10|THC", data):
                 tree = parser.parse(data)
-                for kind, node, text in _in_cpp(tree.root_node, data, known, words):
-                    yield kind, relative, node.start_point[0] + 1, text
+                for kind, line, text in _in_cpp(tree.root_node, data, known, words):
+                    yield kind, relative, line, text
         elif path.name == "CMakeLists.txt" or path.suffix == ".cmake":
             text = path.read_text(encoding="utf-8", errors="replace")
             for number, line in enumerate(text.splitlines(), 1):
@@ -112,7 +113,7 @@ def _sites(folder: Path, known: set[str], words: set[bytes]) -> Iterator[tuple[s
                         yield f"CMake {kind}", relative, number, line.strip()
 
 
-def _in_cpp(root: Node, data: bytes, known: set[str], words: set[bytes]) -> Iterator[tuple[str, Node, str]]:
+def _in_cpp(root: Node, data: bytes, known: set[str], words: set[bytes]) -> Iterator[tuple[str, int, str]]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -122,7 +123,7 @@ def _in_cpp(root: Node, data: bytes, known: set[str], words: set[bytes]) -> Iter
         if node.type == "preproc_include":
             named = re.search(r"[<\"]([^>\"]+)[>\"]", text.decode("utf-8", "replace"))
             if named and TORCH_INCLUDE.match(named[1]) and named[1] not in known:
-                yield "include", node, named[1]
+                yield "include", node.start_point[0] + 1, named[1]
             continue
         if node.type in {"preproc_arg", "preproc_def"}:  # the text of macros is not parsed
             yield from _in_text(node, re.sub(rb'//[^\n]*|"(?:[^"\\]|\\.)*"', b"", text), words)
@@ -131,23 +132,24 @@ def _in_cpp(root: Node, data: bytes, known: set[str], words: set[bytes]) -> Iter
         if node.type == "qualified_identifier":
             name = re.sub(r"\s", "", text.decode("utf-8", "replace")).removeprefix("::")
             if name.startswith("torch::jit::") and not BOXED.match(name):
-                yield "torch::jit", node, name
+                yield "torch::jit", node.start_point[0] + 1, name
         if node.type in {"identifier", "type_identifier"}:
             yield from _in_text(node, text, words)
         if node.type == "call_expression" and text.startswith(b"AT_DISPATCH_"):
             head = text.partition(b"[")[0]
             if re.search(rb"(?:\.|->)type\(\)\s*,", head):
-                yield "dispatch by type()", node, head.decode("utf-8", "replace")[:60]
+                yield "dispatch by type()", node.start_point[0] + 1, head.decode("utf-8", "replace")[:60]
         waiting.extend(node.children)
 
 
-def _in_text(node: Node, text: bytes, words: set[bytes]) -> Iterator[tuple[str, Node, str]]:
+def _in_text(node: Node, text: bytes, words: set[bytes]) -> Iterator[tuple[str, int, str]]:
     for match in MACROS.finditer(text):
         name = match[0].decode()
+        line = node.start_point[0] + 1 + text.count(b"\n", 0, match.start())
         if name in DEPRECATED:
-            yield "deprecated macro", node, name
-        elif match[0] not in words:
-            yield "gone?", node, name
+            yield "deprecated macro", line, name
+        elif match[0] not in words and name not in BY_THE_BUILD:
+            yield "gone?", line, name
 
 
 if __name__ == "__main__":
