@@ -223,7 +223,7 @@ class Project:
         return Project(self.root, self.files, {**self.overlay, **texts}, known, self.wrappers, self)
 
     def may_have_records(self, path: str, collectors: Iterable[str]) -> None:
-        """A file was compared with the words of all collectors: only these may have a record of it."""
+        """A file was looked at for all collectors: only these may have a record of it."""
         self._records.indexed[path] = dict.fromkeys(collectors, Deferred.DEFERRED)
 
     def without_views(self) -> Project:
@@ -261,10 +261,7 @@ class Project:
         return self._modules.find(name, importer)
 
     def translate(self, name: str, importer: str) -> str | None:
-        """What a name of the project is bound to: `compat.jit.trace` may be `torch.jit.trace`; None if unknown.
-
-        What a wrapper mirrors is not looked up in it: its names stand for torch's. Modules inside a wrapper are modules.
-        """
+        """What a name of the project is bound to: `compat.jit.trace` may be `torch.jit.trace`; None if unknown."""
         return self._translations.translate(name, importer)
 
     def split_name(self, name: str, importer: str) -> tuple[str, list[str]] | None:
