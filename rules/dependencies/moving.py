@@ -11,19 +11,21 @@ from torchlift.dependencies.pin_set import Index, PinSet
 from torchlift.finding import Fix, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.project import Project
 from torchlift.rules.dependencies.builds import (
     allowed,
     allows,
     lines_of,
-    minors_in,
     pythons_of,
     spelled,
     target_line,
 )
 from torchlift.rules.dependencies.companions import LAST_TORCHAUDIO, companion_of, has_torchaudio
 from torchlift.rules.dependencies.hardware import Wheel, wheel_for
-from torchlift.rules.dependencies.reading import FAMILY, sets_of
-from torchlift.rules.dependencies.succession import successor, wheel_after
+from torchlift.rules.dependencies.pythons import moved_with, pythons_for
+from torchlift.rules.dependencies.reading import FAMILY, lock_beside, sets_of
+from torchlift.rules.dependencies.said_for import said_for
+from torchlift.rules.dependencies.succession import builds_asked, is_stable_page, successor, wheel_after
 from torchlift.rules.rule import Settings
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
@@ -42,6 +44,11 @@ _GENERATED = lazy_pattern(
 )
 _PYTORCH = "download.pytorch.org"
 _CUDA_LOCAL = lazy_pattern(r"(?:pt\d*)?cu\d{2,3}")
+_ONE_LINE = frozenset({"==", "===", "=", "~=", "~"})
+_CLASSIFIER = lazy_pattern(r"Programming Language :: Python :: 3\.(\d+)")
+_LINKS = lazy_pattern(r"(?<![\w-])(-f|--find-links)[ \t=]+[\"']?\Z")
+# What PyTorch's index has, with all that it requires
+_OF_THE_INDEX = frozenset({"torch", "torchvision", "torchaudio", "triton"})
 
 
 class _Obstacle(Exception):
@@ -50,22 +57,26 @@ class _Obstacle(Exception):
 
 @dataclass(frozen=True)
 class Move:
-    """The fix of a set, if there is one, and what to tell beside it."""
+    """The fix of a set, if there is one, and what to tell beside it; whether other lists of the project go with it."""
 
     fix: Fix | None
     help: str
+    goes_together: bool = True
 
 
-def move(view: TextView, item: PinSet, settings: Settings) -> Move:
-    """Move a set to the wheel for the user's GPUs, else to the one that certainly takes the place of its own."""
-    if settings.machine is not None:
+def move(view: TextView, item: PinSet, settings: Settings, project: Project) -> Move:
+    """Move a set to the wheel for the user's GPUs, else to the one that certainly takes the place of its own.
+
+    What is installed without CUDA is not for the GPUs.
+    """
+    if settings.machine is not None and builds_asked(item) != {"cpu"}:
         wheel = wheel_for(settings.machine, target_line(settings.target))
     else:
         wheel = wheel_after(item, settings, view.path)
-    return Move(None, wheel) if isinstance(wheel, str) else _moved(view, item, wheel, settings)
+    return Move(None, wheel) if isinstance(wheel, str) else _moved(view, item, wheel, settings, project)
 
 
-def repair(view: TextView, item: PinSet, settings: Settings) -> Move | None:
+def repair(view: TextView, item: PinSet, settings: Settings, project: Project) -> Move | None:
     """Give a set that cannot be installed the index that its torch has; None where that depends on the GPUs."""
     torch = item.named("torch")
     exact = torch[0].exact if len(torch) == 1 else None
@@ -80,19 +91,24 @@ def repair(view: TextView, item: PinSet, settings: Settings) -> Move | None:
     alone = exact.build is not None or any(source.alone for source in item.sources)
     doubt = "" if alone else f"pip takes torch {exact.public} from PyPI as it is, since {build} has none."
     why = f"the wheels of this CUDA that torch {exact.public} has run on all GPUs in question"
-    moved = _moved(view, item, Wheel(exact.public, after, why, doubt), settings)
+    moved = _moved(view, item, Wheel(exact.public, after, why, doubt), settings, project)
     # What can be installed then may still be older than the target
     return replace(moved, fix=replace(moved.fix, still_reported=True)) if moved.fix else moved
 
 
-def _moved(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> Move:
+def _moved(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, project: Project) -> Move:
     named, told = wheel.named, wheel.told
     try:
-        rewrites = _rewrites(view, item, wheel)
+        rewrites, pythons = _rewrites(view, item, wheel), _pythons(view, item, wheel)
     except _Obstacle as obstacle:
         return Move(None, f"{told} {obstacle}")
     doubt = wheel.doubt or _doubt(view, item, wheel, settings) or _python_doubt(view, item, wheel)
-    if view.kind == "toml":
+    if pythons:
+        rewrites += pythons
+        named += f" and Python 3.{min(pythons_of(wheel.version))}"
+        told += _python_told(view, pythons)
+        doubt = doubt or "all else that is installed is taken to have wheels for the newer Python."
+    if lock_beside(view, project):
         told += " The lock file has to be made anew."
     if doubt:
         told += f" Needs review: {doubt}"
@@ -133,16 +149,11 @@ def _python_doubt(view: TextView, item: PinSet, wheel: Wheel) -> str:
     """Whether the new wheel asks for a newer Python than the old one, and nothing in the file says that it is there."""
     exact = next((pin.exact.public for pin in item.named("torch") if pin.exact), None)
     before, after = pythons_of(exact), pythons_of(wheel.version)
-    if wheel.for_gpus or exact is None or not after or (before and min(after) <= min(before)):
+    # Wheels of torch 1 were for Pythons that are gone
+    if exact is None or not after or (before and (wheel.for_gpus or min(after) <= min(before))):
         return ""
-    told = [
-        python
-        for other in (item, *sets_of(view))
-        for python in (*other.python, *other.named("python"))
-        if python.clauses
-    ]
-    if told or any(image.python for image in read_images(view)):
-        return ""  # what says another Python stands in the way of the fix
+    if pythons_for(view, item, _place(item)):
+        return ""  # it goes up with the fix, or stands in its way
     return f"the Python is taken to be 3.{min(after)} or newer."
 
 
@@ -171,8 +182,8 @@ def _bound_elsewhere(view: TextView, item: PinSet, torch: list[Pin]) -> str:
 def _rewrites(view: TextView, item: PinSet, wheel: Wheel) -> tuple[ReplaceText, ...]:
     _check(view, item, wheel)
     found = [rewrite for pin in item.pins for rewrite in _pin(pin, wheel)]
-    for index in item.indexes if wheel.build else ():
-        found.append(ReplaceText(index.place, wheel.build))
+    found += [ReplaceText(index.place, wheel.build) for index in item.indexes if wheel.build and not index.find_links]
+    found += _pages(view, item, wheel)
     builds = {index.build for index in item.indexes}
     found += [ReplaceText(place, wheel.build) for build, place in item.names if build in builds]
     changed = tuple(rewrite for rewrite in dict.fromkeys(found) if view.source.slice(rewrite.span) != rewrite.text)
@@ -191,7 +202,8 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
     for index in item.indexes:
         _check_index(index, wheel)
     _check_image(view, wheel)
-    _check_python(view, item, wheel)
+    if (said := said_for(view, item.span)) is not None:
+        raise _Obstacle(f"The text beside it says for what it is ({said}), so nothing is rewritten.")
     if item.other_sources:
         other = view.source.slice(item.other_sources[0])
         raise _Obstacle(f"{other} is bound to this torch or CUDA too, so nothing is rewritten.")
@@ -218,22 +230,35 @@ def _check_image(view: TextView, wheel: Wheel) -> None:
     for image in read_images(view):
         if image.kind == "torch":
             raise _Obstacle(f"The image {image.name} holds a torch of its own; take another one first.")
-        if image.python and int(image.python.partition(".")[2]) not in pythons_of(wheel.version):
-            raise _Obstacle(f"The image {image.name} has a Python without a wheel of it; take another one first.")
         if image.compiler and image.cuda and cuda and image.cuda[0] != cuda[0]:
             raise _Obstacle(f"The image {image.name} has the compiler of another CUDA; take another one first.")
 
 
-def _check_python(view: TextView, item: PinSet, wheel: Wheel) -> None:
-    lowest = min(pythons_of(wheel.version), default=0)
-    if not any(pin.clauses and pin.specifier and "==" in pin.specifier for pin in item.named("torch")):
-        return
-    for python in (python for other in (item, *sets_of(view)) for python in (*other.python, *other.named("python"))):
-        wanted = minors_in(python.specifier) if python.clauses else []
-        if wanted and wanted[0] < lowest:
-            raise _Obstacle(
-                f"It needs Python 3.{lowest}, and `{python.text}` here allows older ones; raise that first."
-            )
+def _pythons(view: TextView, item: PinSet, wheel: Wheel) -> tuple[ReplaceText, ...]:
+    """What raises the Pythons that the new torch has no wheel for."""
+    asked = pythons_for(view, item, _place(item))
+    if not any(clause.operator in _ONE_LINE for pin in item.named("torch") for clause in pin.clauses):
+        asked = [python for python in asked if not python.floor]  # older torch stays allowed, for older Pythons
+    moved = moved_with(view, asked, pythons_of(wheel.version))
+    if isinstance(moved, str):
+        raise _Obstacle(moved)
+    return tuple(moved)
+
+
+def _place(item: PinSet) -> Span:
+    return next((pin.span for pin in item.named("torch")), item.span)
+
+
+def _python_told(view: TextView, edits: tuple[ReplaceText, ...]) -> str:
+    """What goes up with torch, and what names Pythons that are dropped then."""
+    old = " and ".join(dict.fromkeys(view.source.slice(edit.span) for edit in edits))
+    told = f" Python {old} becomes {edits[0].text} with it."
+    lowest = int(edits[0].text.partition(".")[2])
+    dropped = [match for match in _CLASSIFIER.finditer(view.source.text) if int(match[1]) < lowest]
+    if dropped:
+        lines = ", ".join(str(view.source.location(match.start())[0]) for match in dropped)
+        told += f" Take out the classifiers of older ones (line {lines})."
+    return told
 
 
 def _is_bound(pin: Pin) -> bool:
@@ -250,8 +275,26 @@ def _check_index(index: Index, wheel: Wheel) -> None:
         raise _Obstacle("The address is that of one file, so nothing is rewritten.")
     if index.channel:
         raise _Obstacle(f"The index is that of {index.channel} builds, so nothing is rewritten.")
-    if index.find_links:
-        raise _Obstacle(f"It is a page of links; write `--index-url {index_of(wheel.build)}` instead.")
+
+
+def _pages(view: TextView, item: PinSet, wheel: Wheel) -> list[ReplaceText]:
+    """The index in the place of PyTorch's pages of links, which list what no data tells."""
+    found = []
+    others = any(not source.find_links for source in item.sources)
+    for source in item.sources:
+        if not source.find_links or _PYTORCH not in source.text:
+            continue
+        option = _LINKS.search(view.code, max(0, source.span.start - 20), source.span.start)
+        if not wheel.build or option is None or not is_stable_page(source.text):
+            build = f" {index_of(wheel.build)}" if wheel.build else ""
+            raise _Obstacle(
+                f"What such a page of links lists is not in torchlift's data; write `--index-url{build}` instead."
+            )
+        alone = not others and not item.includes and view.kind not in {"requirements", "ini"}
+        alone = alone and all(pin.name in _OF_THE_INDEX for pin in item.pins)
+        name = "--index-url" if alone else "--extra-index-url"
+        found += [ReplaceText(Span(*option.span(1)), name), ReplaceText(source.span, index_of(wheel.build))]
+    return found
 
 
 def _pin(pin: Pin, wheel: Wheel) -> list[ReplaceText]:

@@ -40,6 +40,7 @@ SETUP = ("setuptools.setup", "distutils.core.setup", "skbuild.setup")
 """What rules about setup.py are asked for."""
 
 _MOST_INCLUDED = 50
+_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "Pipfile.lock")
 _TESTS = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$)")
 
 
@@ -82,6 +83,19 @@ def included(view: TextView, project: Project) -> list[tuple[str, Pin]]:
         found += [(target, pin) for pin in read.pins]
         pending += [(target, further.path) for further in read.includes]
     return found
+
+
+def lock_beside(view: TextView, project: Project) -> bool:
+    """Whether a lock file was made from a file."""
+    if view.kind != "toml":
+        return False
+    for name in _LOCKS:
+        try:
+            project.data(posixpath.join(posixpath.dirname(view.path), name))
+        except OSError:
+            continue
+        return True
+    return False
 
 
 def setup_of(use: Use, context: Context) -> PinSet | None:

@@ -21,11 +21,17 @@ from torchlift.rules.dependencies.hardware import Wheel, advice
 from torchlift.rules.rule import Settings
 from torchlift.wheels import drivers
 from torchlift.wheels.compatibility import capability
-from torchlift.wheels.offers import Offer, cuda_of, index_of, known_versions, line_of, offers
+from torchlift.wheels.offers import Offer, cuda_of, known_versions, line_of, offers
 
 Platform = Literal["linux_x86_64", "windows_amd64"]
 _CPU_INDEX = lazy_pattern(r"download\.pytorch\.org/whl/(?:\w+/)?cpu\b")
 _PYTORCH = lazy_pattern(r"download\.pytorch\.org|pytorch\.s3|pypi\.nvidia|jetson")
+_STABLE = lazy_pattern(r"download\.pytorch\.org/whl/(?:(?:cpu|cu\d{2,3})/)?torch_stable\.html\Z")
+
+
+def is_stable_page(address: str) -> bool:
+    """Whether an address is one of the pages that list the wheels of old releases, for all CUDAs or for one."""
+    return _STABLE.search(address) is not None
 
 
 @cache
@@ -69,15 +75,9 @@ def wheel_after(item: PinSet, settings: Settings, path: str) -> Wheel | str:
     if version is None:
         return advice(settings, path)
     line = line_of(version)
-    builds = {index.build for index in item.indexes} | {
-        clause.build for pin in item.named("torch") for clause in pin.clauses if clause.build
-    }
-    texts = [source.text for source in item.sources]
-    if any(_CPU_INDEX.search(text) for text in texts):
-        builds.add("cpu")
-    elsewhere = any(_PYTORCH.search(text) and not _CPU_INDEX.search(text) for text in texts) and not item.indexes
-    if builds == {"cpu"} and elsewhere:
-        return f"What such a page lists is not in torchlift's data; write `--index-url {index_of('cpu')}` instead."
+    builds, texts = builds_asked(item), [source.text for source in item.sources]
+    others = [text for text in texts if not (_CPU_INDEX.search(text) or (builds and is_stable_page(text)))]
+    elsewhere = any(map(_PYTORCH.search, others)) and not item.indexes
     if len(builds) > 1 or elsewhere or any(index.channel for index in item.indexes):
         return advice(settings, path)
     if builds == {"cpu"}:
@@ -91,6 +91,13 @@ def wheel_after(item: PinSet, settings: Settings, path: str) -> Wheel | str:
     if after is None:
         return advice(settings, path)
     return Wheel(version, after, f"it needs no newer driver than {build}, and runs on all of its GPUs")
+
+
+def builds_asked(item: PinSet) -> set[str]:
+    """The builds that a set takes torch from, "cpu" among them."""
+    builds = {index.build for index in item.indexes}
+    builds |= {clause.build for pin in item.named("torch") for clause in pin.clauses if clause.build}
+    return builds | ({"cpu"} if any(_CPU_INDEX.search(source.text) for source in item.sources) else set())
 
 
 def release_of(settings: Settings) -> str | None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from torchlift.dependencies.commands import is_code, loose_indexes
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.project import Project
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.hardware import advice
+from torchlift.rules.dependencies.holding import groups_of
 from torchlift.rules.dependencies.index_problem import builds_in, channel_problem, problem_of
 from torchlift.rules.dependencies.moving import move, repair
 from torchlift.rules.dependencies.reading import (
@@ -62,10 +65,11 @@ _EXPECTED = lazy_pattern(r"\bassert|\bexpect|\bgrep\b|(?<!\w)==(?!\d)", re.IGNOR
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     settings = context.settings
     sets = sets_of(view)
+    project = context.project
     for item in sets:
         others = [pin for _, pin in included(view, context.project)] if item.includes and item.indexes else []
         elsewhere = not item.indexes and next(iter(loose_indexes(view, list(sets))), None) is not None
-        yield from _in_set(view, item, settings, others, elsewhere=elsewhere)
+        yield from _in_set(view, item, settings, project, others, elsewhere=elsewhere)
     if view.kind in {"requirements", "toml"} or is_expectation(view):
         return
     for index in loose_indexes(view, [item for item in sets if item.indexes]):
@@ -86,11 +90,18 @@ def check(use: Use, context: Context) -> Iterable[Finding]:
     item = session_install(use, context)
     if item is not None:
         # A makefile is what it is most like: its jobs may test an older torch on purpose.
-        yield from _in_set(TextView(context.view.path, "makefile", context.view.source), item, context.settings)
+        view = TextView(context.view.path, "makefile", context.view.source)
+        yield from _in_set(view, item, context.settings, context.project)
 
 
 def _in_set(
-    view: TextView, item: PinSet, settings: Settings, included: list[Pin] | None = None, *, elsewhere: bool = False
+    view: TextView,
+    item: PinSet,
+    settings: Settings,
+    project: Project,
+    included: list[Pin] | None = None,
+    *,
+    elsewhere: bool = False,
 ) -> Iterator[Finding]:
     """Findings of requirements that stand together; `elsewhere`: their index stands at another place of the file."""
     torch = item.named("torch")
@@ -101,15 +112,18 @@ def _in_set(
         if problem is not None:
             severity = severity_in(view, problem.severity)
             yield Finding("TL301", view.path, index.span, problem.message, severity, advice(settings, view.path))
+    groups = groups_of(view.path, item.pins, settings, project)
     for build, span in builds_in(item).items():
         problem = problem_of(build, wanted, settings)
         if problem is None:
             continue
-        moved = move(view, item, settings)
+        moved = move(view, item, settings, project)
         if moved.fix is None and problem.severity is Severity.ERROR and settings.machine is None:
-            moved = repair(view, item, settings) or moved
+            repaired = repair(view, item, settings, project)
+            moved, groups = (repaired, ()) if repaired is not None else (moved, groups)
         severity = severity_in(view, problem.severity)
-        finding = Finding("TL301", view.path, span, problem.message, severity, moved.help, moved.fix)
+        finding = Finding("TL301", view.path, span, problem.message, severity, moved.help, moved.fix, groups=groups)
+        groups = tuple(replace(group, covers=0) for group in groups)
         if elsewhere and finding.fix is not None:
             finding = finding.without_fix(
                 "Not rewritten: the index is named elsewhere in this file, and both change together."
@@ -219,8 +233,24 @@ EXAMPLES = (
     ),
     Bad(
         "pip install torch==1.10.0+cu113 -f https://download.pytorch.org/whl/cu113/torch_stable.html\n",
-        why="a page of links from before torch 2",
+        "pip install torch==2.15.0+cu132 --index-url https://download.pytorch.org/whl/cu132\n",
+        "unsafe",
+        why="a page of links from before torch 2, in whose place an index comes",
         path="setup.sh",
+        machine=_H100,
+    ),
+    Bad(
+        "torch==1.10.0+cu113\nnumpy\n-f https://download.pytorch.org/whl/torch_stable.html\n",
+        "torch==2.15.0+cu132\nnumpy\n--extra-index-url https://download.pytorch.org/whl/cu132\n",
+        "unsafe",
+        why="the page of links for all CUDAs, beside packages from elsewhere",
+        path="requirements.txt",
+        machine=_H100,
+    ),
+    Bad(
+        "# Tool\n\nWith a driver for CUDA 9:\n`pip install torch==1.7.1+cu92 -f https://download.pytorch.org/whl/torch_stable.html`\n",
+        why="a command that the page says is for an old driver",
+        path="README.md",
         machine=_H100,
     ),
     Bad(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
-from torchlift.dependencies.images import read_images, stages
-from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin import Clause, Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.strength import Strength, strength_of
-from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
+from torchlift.dependencies.version_values import version_values
+from torchlift.dependencies.yaml_blocks import row_of
+from torchlift.finding import Finding, Fix, Safety, Severity
 from torchlift.rules.dependencies.builds import (
     allowed,
     minors_in,
@@ -19,9 +19,10 @@ from torchlift.rules.dependencies.builds import (
     spelled,
     target_line,
 )
+from torchlift.rules.dependencies.holding import holds
+from torchlift.rules.dependencies.pythons import pythons_for, required
 from torchlift.rules.dependencies.reading import SETUP, sets_of, setup_of, torch_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
-from torchlift.source import Span
 from torchlift.view import Use
 from torchlift.view.text import TextKind, TextView
 
@@ -37,8 +38,8 @@ RULE = Rule(
     ),
     fix=(
         "Needs review: where the lower bound of torch leaves the lowest Pythons without any wheel, `>=3.8` in the metadata "
-        "becomes the first that has one. Nothing could be installed below it, unless torch is built from source. Everything "
-        "else is only reported."
+        "becomes the first that has one. Nothing could be installed below it, unless torch is built from source. The Python of "
+        "an image, an environment or a job goes up together with the torch that is pinned for it (TL309), or not at all."
     ),
     targets=SETUP,
     triggers=("python_requires & torch",),
@@ -48,6 +49,7 @@ RULE = Rule(
         "poetry & torch",
         "dependencies & torch",
         "FROM & python:3",
+        *("python-version & torch", "python: & torch", "python_version & torch", "python= & torch"),
     ),
     text_kinds=_KINDS,
     sources=("File lists and METADATA of torch on PyPI, 2026-11-21",),
@@ -55,24 +57,21 @@ RULE = Rule(
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
-    if view.kind == "dockerfile" and "python:" not in view.code:
-        return
-    sets = sets_of(view)
-    for item in sets:
-        yield from _bounds(view.path, item, context.settings)
-        if item.conda:
-            yield from _environment(view, item, context.settings)
-    if view.kind == "dockerfile":
-        yield from _images(view, sets, context.settings)
+    found = list(_rows(view, context.settings)) if view.kind == "yaml" else []
+    for item in sets_of(view):
+        yield from _bounds(view, item, context.settings)
+        found += _installed(view, item, context.settings)
+    yield from {finding.span: finding for finding in reversed(found)}.values()
 
 
 def check(use: Use, context: Context) -> Iterable[Finding]:
     read = setup_of(use, context)
     if read is not None:
-        yield from _bounds(context.view.path, read, context.settings)
+        view = TextView(context.view.path, "cmake", context.view.source)
+        yield from _bounds(view, read, context.settings)
 
 
-def _bounds(path: str, item: PinSet, settings: Settings) -> Iterator[Finding]:
+def _bounds(view: TextView, item: PinSet, settings: Settings) -> Iterator[Finding]:
     """Metadata: every Python it allows should find a torch, and some Python the one the project moves to."""
     lists = (group for name, group in item.groups.items() if strength_of(name) is Strength.RUNTIME)
     torch = next(filter(None, map(torch_of, lists)), None)
@@ -80,10 +79,10 @@ def _bounds(path: str, item: PinSet, settings: Settings) -> Iterator[Finding]:
         return
     for python in item.python:
         if python.clauses and python.specifier is not None and not python.conditional:
-            yield from _bound(path, python, torch, settings)
+            yield from _bound(view, python, torch, settings)
 
 
-def _bound(path: str, python: Pin, torch: Pin, settings: Settings) -> Iterator[Finding]:
+def _bound(view: TextView, python: Pin, torch: Pin, settings: Settings) -> Iterator[Finding]:
     text, span = python.text, python.span
     wanted = minors_in(python.specifier)
     target = target_line(settings.target)
@@ -93,7 +92,7 @@ def _bound(path: str, python: Pin, torch: Pin, settings: Settings) -> Iterator[F
     if not set(wanted) & there and wanted[-1] < min(there):
         yield Finding(
             "TL307",
-            path,
+            view.path,
             span,
             f"No Python that `{text}` allows has a wheel of torch {spelled(target)}, which needs {_range(there)}.",
             Severity.WARNING,
@@ -108,18 +107,12 @@ def _bound(path: str, python: Pin, torch: Pin, settings: Settings) -> Iterator[F
     if not barred:
         return
     lowest = min(possible)
-    fix = None
-    lower = [clause for clause in python.clauses if clause.operator in {">=", "^", "~="}]
-    if (
-        len(lower) == 1
-        and not python.opaque
-        and lower[0].operator == ">="
-        and re.fullmatch(r"3\.\d+(\.\d+)?", lower[0].version)
-    ):
-        fix = Fix(f"Ask for Python 3.{lowest} or newer", Safety.UNSAFE, (ReplaceText(lower[0].span, f"3.{lowest}"),))
+    asked = required(python)
+    edit = asked.raised(view, lowest) if asked is not None and lowest in wanted else None
+    fix = Fix(f"Ask for Python 3.{lowest} or newer", Safety.UNSAFE, (edit,)) if edit is not None else None
     yield Finding(
         "TL307",
-        path,
+        view.path,
         span,
         f"`{text}` allows Python {_range(set(barred))}, for which no torch {torch.specifier} has a wheel: it can be installed "
         f"from Python 3.{lowest} on.",
@@ -130,41 +123,48 @@ def _bound(path: str, python: Pin, torch: Pin, settings: Settings) -> Iterator[F
     )
 
 
-def _environment(view: TextView, item: PinSet, settings: Settings) -> Iterator[Finding]:
-    for python in item.named("python"):
-        exact = re.match(r"==3\.(\d+)", python.specifier or "")
-        pip = [pin for pin in item.pins if pin.name == "torch" and pin.notation == "pip"]
-        torch = pip[0] if len(pip) == 1 else torch_of([pin for pin in item.pins if pin.notation == "conda"])
-        if exact is None or torch is None or python.conditional:
-            continue
-        yield from _one_python(view, python.span, int(exact[1]), torch, settings)
+def _rows(view: TextView, settings: Settings) -> Iterator[Finding]:
+    """The rows of a matrix that name a torch and a Python."""
+    for value in version_values(view):
+        row = row_of(view, value.span)
+        if value.package == "torch" and row is not None:
+            torch = Pin("torch", value.value, value.span, ((Clause("==", value.value, value.span),),))
+            yield from _pythons(view, PinSet(row, pins=[torch]), torch, settings)
 
 
-def _images(view: TextView, sets: tuple[PinSet, ...], settings: Settings) -> Iterator[Finding]:
-    starts = stages(view)
-    for image in read_images(view):
-        if image.kind != "python" or image.python is None:
-            continue
-        following = [start for start in starts if start > image.span.start]
-        end = following[0] if following else len(view.source.text)
-        for item in sets:
-            torch = torch_of(list(item.pins))
-            if image.span.start < item.span.start < end and torch is not None and not item.conda:
-                yield from _one_python(view, image.span, int(image.python.partition(".")[2]), torch, settings)
-                break
+def _installed(view: TextView, item: PinSet, settings: Settings) -> Iterator[Finding]:
+    """Environments, images and jobs: the Python that torch is installed into."""
+    pip = [pin for pin in item.pins if pin.name == "torch" and pin.notation == "pip"]
+    torch = pip[0] if len(pip) == 1 else torch_of([pin for pin in item.pins if pin.is_torch])
+    if torch is None or (view.kind == "dockerfile" and item.conda):
+        return
+    yield from _pythons(view, item, torch, settings)
 
 
-def _one_python(view: TextView, span: Span, minor: int, torch: Pin, settings: Settings) -> Iterator[Finding]:
+def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings) -> Iterator[Finding]:
+    """Findings at the Pythons that have no wheel of the torch beside them, or of the one that the project moves to."""
+    asked = [python for python in pythons_for(view, item, torch.span) if not python.floor]
     target = target_line(settings.target)
     there = pythons_of(newest_of(target))
     found = allowed(torch.specifier) if torch.specifier is not None and not torch.opaque else ()
     possible: set[int] = set().union(*(pythons_of(version) for version in found))
-    if torch.clauses and possible and minor not in possible and not torch.conditional:
-        message = f"torch {torch.specifier} has no wheel for Python 3.{minor}; it needs {_range(possible)}."
-        yield Finding("TL307", view.path, span, message, Severity.ERROR, "Take another Python, or another torch.")
-    elif there and minor < min(there):
-        message = f"Python 3.{minor} has no wheel of torch {spelled(target)}, which needs {_range(there)}."
-        yield Finding("TL307", view.path, span, message, Severity.WARNING, f"Take Python 3.{min(there)} or newer.")
+    known = bool(torch.clauses and possible and not torch.conditional) and not reaches_beyond(torch.specifier)[0]
+    old = [python for python in asked if there and python.minors[0] < min(there)]
+    if len(old) < len(asked) and any(python.listed for python in asked):
+        old = []  # others of the list try the target
+    for python in asked:
+        minor = python.minors[0]
+        if known and minor not in possible:
+            message = f"torch {torch.specifier} has no wheel for Python 3.{minor}; it needs {_range(possible)}."
+            help = "Take another Python, or another torch."
+            yield Finding("TL307", view.path, python.span, message, Severity.ERROR, help)
+        elif python in old:
+            severity = Severity.INFO if view.kind == "yaml" and not item.conda else Severity.WARNING
+            message = f"Python 3.{minor} has no wheel of torch {spelled(target)}, which needs {_range(there)}."
+            help = f"Take Python 3.{min(there)} or newer."
+            if holds(torch, target):
+                help = f"Take Python 3.{min(there)} or newer, together with the torch that is pinned beside it (TL309)."
+            yield Finding("TL307", view.path, python.span, message, severity, help)
 
 
 def _range(minors: Iterable[int]) -> str:
@@ -196,6 +196,8 @@ EXAMPLES = (
     ),
     Bad(
         '[tool.poetry.dependencies]\npython = "^3.9"\ntorch = "^2.10"\n',
+        '[tool.poetry.dependencies]\npython = "^3.10"\ntorch = "^2.10"\n',
+        "unsafe",
         why="a bound in Poetry's notation",
         path="pyproject.toml",
     ),
@@ -206,10 +208,18 @@ EXAMPLES = (
     ),
     Bad(
         "name: a\ndependencies:\n  - python=3.9\n  - pip:\n    - torch==2.10.0\n",
+        "name: a\ndependencies:\n  - python=3.11\n  - pip:\n    - torch==2.15.0\n",
+        "unsafe",
         why="a conda environment",
         path="environment.yaml",
     ),
     Bad("FROM python:3.9-slim\nRUN pip install torch\n", why="an image of Python", path="Dockerfile"),
+    Bad(
+        "jobs:\n  test:\n    steps:\n      - uses: actions/setup-python@v5\n        with:\n          python-version: '3.9'\n"
+        "      - run: pip install torch\n",
+        why="the Python of a job",
+        path=".github/workflows/test.yml",
+    ),
     Ok(
         '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = ["torch>=2.0"]\n',
         "an older torch for older Pythons",
@@ -238,6 +248,12 @@ EXAMPLES = (
         "pyproject.toml",
     ),
     Ok("FROM python:3.12\nRUN pip install torch\n", "a Python that fits", "Dockerfile"),
+    Ok(
+        "jobs:\n  test:\n    strategy:\n      matrix:\n        python-version: ['3.9', '3.12']\n    steps:\n"
+        "      - run: pip install torch\n  lint:\n    steps:\n      - with: {python-version: '3.9'}\n",
+        "a job with other Pythons too, and one without torch",
+        ".github/workflows/test.yml",
+    ),
     Ok(
         "FROM python:3.9 AS docs\nRUN pip install sphinx\nFROM ubuntu\nRUN pip install torch\n",
         "another stage",

@@ -11,10 +11,12 @@ from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet, indexes_in
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.project import Project
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.builds import Line, allows, lines_of, spelled, target_line
-from torchlift.rules.dependencies.companions import can_go_together, known_releases, torch_for
+from torchlift.rules.dependencies.builds import Line, lines_of, spelled, target_line
+from torchlift.rules.dependencies.companions import torch_for
 from torchlift.rules.dependencies.hardware import wheel_for
+from torchlift.rules.dependencies.holding import groups_of, held_in, holds, line_in, lists_of
 from torchlift.rules.dependencies.index_problem import builds_in, problem_of
 from torchlift.rules.dependencies.moving import Move, move
 from torchlift.rules.dependencies.reading import (
@@ -31,7 +33,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
-from torchlift.view.text import TextView
+from torchlift.view.text import TextKind, TextView
 from torchlift.wheels.machine import Device, Machine
 
 RULE = Rule(
@@ -49,8 +51,9 @@ RULE = Rule(
         "table of what belongs together, are set to it. That is safe where the GPUs are named (`--gpus`, `--facts`), where "
         "the build has no CUDA, or where the new wheel needs no newer driver and runs on all GPUs of the old one, and no newer Python. It needs "
         "review otherwise, and always for upper bounds (they may know of a break), under conditions, and in jobs that may "
-        "test an older torch on purpose, and on pages. Nothing is rewritten beside hashes, variables, packages bound to one torch, "
-        "and Pythons without a wheel."
+        "test an older torch on purpose, and on pages. A Python below what the new torch has wheels for (`requires-python`, "
+        "an image, a job, a row of a matrix) goes up with it, for review; where it cannot, torch stays. What one project is built "
+        "with and what it requires move together. Nothing is rewritten beside hashes, variables and packages bound to one torch."
     ),
     targets=(*SETUP, "*.install"),
     triggers=("install_requires & torch", "nox & torch"),
@@ -62,8 +65,6 @@ RULE = Rule(
     sources=("METADATA and file lists of torch, torchvision and torchaudio on PyPI, 2026-11-21",),
 )
 
-_UPPER = frozenset({"==", "===", "<", "<=", "~="})
-_COMPANIONS = ("torchvision", "torchaudio", "triton")
 _MADE_FOR = lazy_pattern(
     r"(?:[+./-]|%2B|\bpt|cu\d{2,3}|\d)(?:torch|pt)-?(?P<release>[12]\.\d{1,2}(?:\.\d+)?)(?!\d)", re.IGNORECASE
 )
@@ -79,11 +80,11 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     elsewhere = next(iter(loose_indexes(view, list(sets))), None) is not None if sets else False
     settings = _reaching(context.settings)
     for item in sets:
-        yield from _in_set(view, item, settings, elsewhere=elsewhere)
+        yield from _in_set(view, item, settings, context.project, elsewhere=elsewhere)
     target = target_line(settings.target)
     yield from _compiled(view, target)
     for pin in loose_pins(view, sets) if not is_expectation(view) else ():
-        if _holds(pin, target) and not is_shown(view, pin.span.start):
+        if holds(pin, target) and not is_shown(view, pin.span.start):
             severity, message = _told(view, pin, target)
             yield Finding(
                 "TL309",
@@ -96,16 +97,15 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
 
 
 def check(use: Use, context: Context) -> Iterable[Finding]:
-    read = setup_of(use, context)
-    if read is not None:
-        # Of the kinds of text it is most like one in which nothing but pins and comments has a meaning.
-        yield from _in_set(TextView(context.view.path, "cmake", context.view.source), read, _reaching(context.settings))
-        return
-    session = session_install(use, context)
-    if session is not None:
-        yield from _in_set(
-            TextView(context.view.path, "makefile", context.view.source), session, _reaching(context.settings)
-        )
+    # Of the kinds of text setup.py is most like one in which nothing but pins and comments has a meaning.
+    kinds: tuple[tuple[TextKind, PinSet | None], ...] = (
+        ("cmake", setup_of(use, context)),
+        ("makefile", session_install(use, context)),
+    )
+    for kind, read in kinds:
+        if read is not None:
+            view = TextView(context.view.path, kind, context.view.source)
+            yield from _in_set(view, read, _reaching(context.settings), context.project)
 
 
 def _reaching(settings: Settings) -> Settings:
@@ -118,27 +118,30 @@ def _reaching(settings: Settings) -> Settings:
     return replace(settings, target=TorchVersion(*wheel.line))
 
 
-def _in_set(view: TextView, item: PinSet, settings: Settings, *, elsewhere: bool = False) -> Iterator[Finding]:
+def _in_set(
+    view: TextView, item: PinSet, settings: Settings, project: Project, *, elsewhere: bool = False
+) -> Iterator[Finding]:
     target = target_line(settings.target)
-    lists = [item.pins] if item.indexes else list(item.groups.values())
-    for pins in lists:
-        held = [pin for pin in pins if _holds(pin, target)]
-        if any(pin.is_torch for pin in held) or not any(pin.is_torch for pin in pins if pin.clauses):
-            apart = _older_under_conditions(held)
-            together = [pin for pin in pins if pin not in apart]
-            moved = _move(view, replace(item, pins=together), held, settings, elsewhere=elsewhere)
-            led = _led(view, [pin for pin in held if pin not in apart])
-            for pin in held:
-                if any(pin in others for others in led.values()):
-                    continue
-                severity, message = _told(view, pin, target)
-                message += _beside(led.get(pin, []))
-                how = (
-                    Move(None, "Its condition gives it a version of its own; raise it by hand.")
-                    if pin in apart
-                    else moved
-                )
-                yield Finding("TL309", view.path, pin.span, message, severity, how.help, how.fix)
+    for pins in lists_of(item):
+        held = held_in(pins, target)
+        if not held:
+            continue
+        apart = _older_under_conditions(held)
+        together = [pin for pin in pins if pin not in apart]
+        moved = _move(view, replace(item, pins=together), held, settings, project, elsewhere=elsewhere)
+        led = _led(view, [pin for pin in held if pin not in apart])
+        groups = groups_of(view.path, pins, settings, project) if moved.goes_together else ()
+        for pin in held:
+            if any(pin in others for others in led.values()):
+                continue
+            severity, message = _told(view, pin, target)
+            message += _beside(led.get(pin, []))
+            if pin in apart:
+                help = "Its condition gives it a version of its own; raise it by hand."
+                yield Finding("TL309", view.path, pin.span, message, severity, help)
+            else:
+                yield Finding("TL309", view.path, pin.span, message, severity, moved.help, moved.fix, groups=groups)
+                groups = tuple(replace(group, covers=0) for group in groups)
 
 
 def _led(view: TextView, held: list[Pin]) -> dict[Pin, list[Pin]]:
@@ -163,32 +166,8 @@ def _older_under_conditions(held: list[Pin]) -> list[Pin]:
     newest: dict[str, Line] = {}
     exact = [(pin, pin.exact.public) for pin in held if pin.exact and pin.conditional]
     for pin, version in exact:
-        newest[pin.name] = max(newest.get(pin.name, (0, 0)), _numbers(version))
-    return [pin for pin, version in exact if _numbers(version) < newest[pin.name]]
-
-
-def _holds(pin: Pin, target: Line) -> bool:
-    """Whether a requirement leaves out the target and all that comes after it."""
-    if pin.file and pin.is_torch:
-        return _numbers(pin.file) < target
-    if not pin.clauses or pin.specifier is None:
-        return False
-    if pin.is_torch:
-        later = [f"{target[0]}.{target[1]}.{patch}" for patch in range(10)]
-        return not any(
-            allows(pin.specifier, version) for version in (*later, f"{target[0]}.{target[1] + 1}.0", "2.99.0")
-        )
-    if pin.name not in _COMPANIONS or pin.notation == "conda":
-        return False
-    oldest = _numbers(known_releases(pin.name)[0])
-    if any(clause.operator in _UPPER and _numbers(clause.version) < oldest for clause in pin.clauses):
-        return True
-    return not can_go_together(f">={spelled(target)}", pin.name, pin.specifier)
-
-
-def _numbers(version: str) -> Line:
-    found = TorchVersion.parse(version)
-    return found.major, found.minor
+        newest[pin.name] = max(newest.get(pin.name, (0, 0)), line_in(version))
+    return [pin for pin, version in exact if line_in(version) < newest[pin.name]]
 
 
 def _told(view: TextView, pin: Pin, target: Line) -> tuple[Severity, str]:
@@ -219,7 +198,9 @@ def _is_for_tests(pin: Pin) -> bool:
     return re.search(r"\b(?:testenv|tests?|docs?|dev|lint)\b", pin.group) is not None
 
 
-def _move(view: TextView, item: PinSet, held: list[Pin], settings: Settings, *, elsewhere: bool) -> Move:
+def _move(
+    view: TextView, item: PinSet, held: list[Pin], settings: Settings, project: Project, *, elsewhere: bool
+) -> Move:
     if any(pin.notation == "conda" for pin in held):
         if any(is_pytorch_channel(name) for name, _ in item.channels):
             return Move(
@@ -235,9 +216,9 @@ def _move(view: TextView, item: PinSet, held: list[Pin], settings: Settings, *, 
             None, "The name of the file says that it holds the lowest releases; raise it when the project drops them."
         )
     wanted = torch.specifier if (torch := torch_of(item.pins)) is not None and not torch.opaque else None
-    moved = move(view, item, settings)
-    if moved.fix is not None and any(problem_of(build, wanted, settings) for build in builds_in(item)):
-        return Move(None, f"{moved.help} It goes with its index (TL301).")
+    if any(problem_of(build, wanted, settings) for build in builds_in(item)):
+        return Move(None, "It goes with its index, of which TL301 speaks.", goes_together=False)
+    moved = move(view, item, settings, project)
     if elsewhere and moved.fix is not None and not item.indexes:
         return Move(
             None, f"{moved.help} Not rewritten: the index is named elsewhere in this file, and both change together."
@@ -252,7 +233,7 @@ def _compiled(view: TextView, target: Line) -> Iterator[Finding]:
         made = _MADE_FOR.search(named)
         index = next(indexes_in(named, span.start), None)
         lines = lines_of(index.build) if index is not None and "/torch-" not in named else ()
-        if made is not None and _numbers(made["release"]) < target:
+        if made is not None and line_in(made["release"]) < target:
             message = (
                 f"This is compiled for torch {made['release']}, and torch {spelled(target)}, which this project moves to, may refuse to "
                 "load it: compiled extensions fit the minor release that they were built with."
@@ -309,6 +290,13 @@ EXAMPLES = (
         '[project]\nname = "a"\nrequires-python = ">=3.11"\ndependencies = ["torch>=2.0,<2.16", "numpy"]\n',
         "unsafe",
         why="an upper bound, which may know of a break",
+        path="pyproject.toml",
+    ),
+    Bad(
+        '[project]\nname = "a"\nrequires-python = ">=3.8,<4"\ndependencies = ["torch==1.13.1", "torchvision==0.14.1"]\n',
+        '[project]\nname = "a"\nrequires-python = ">=3.11,<4"\ndependencies = ["torch==2.15.0", "torchvision==0.29.1"]\n',
+        "unsafe",
+        why="a pin and the Pythons that its successor has no wheels for",
         path="pyproject.toml",
     ),
     Bad(

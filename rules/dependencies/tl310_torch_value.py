@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.version_values import VersionValue, version_values
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.rules.analysis.wording.shown_text import is_shown
@@ -11,6 +12,7 @@ from torchlift.rules.dependencies.builds import pythons_of, spelled, target_line
 from torchlift.rules.dependencies.companions import companion_of, torch_for
 from torchlift.rules.dependencies.hardware import advice
 from torchlift.rules.dependencies.index_problem import problem_of
+from torchlift.rules.dependencies.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.reading import NAMING, is_expectation, sets_of
 from torchlift.rules.dependencies.succession import release_of
 from torchlift.rules.rule import Bad, Ok, Rule, Settings, TextContext, nothing
@@ -118,13 +120,29 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
         for value in found:
             if (
                 version is None
-                or "+" in value.value
+                or _has_build(view, value)
                 or (package != "torch" and torch_for(package, value.value) is None)
             ):
                 return None, help
             rewrites.append(ReplaceText(value.span, ".".join(version.split(".")[: value.value.count(".") + 1])))
-    help = f"Needs review: the GPUs, and everything else that reads the value, are taken to go with torch {release}."
+    pythons = _pythons(view, by_package["torch"], release)
+    if isinstance(pythons, str):
+        return None, f"{help} {pythons}"
+    rewrites += pythons
+    with_it = f"Python becomes {pythons[0].text} with it. " if pythons else ""
+    help = f"{with_it}Needs review: the GPUs, and everything else that reads the value, are taken to go with torch {release}."
     return Fix(f"Take torch {release}", Safety.UNSAFE, tuple(rewrites)), help
+
+
+def _has_build(view: TextView, value: VersionValue) -> bool:
+    """Whether a build stands behind a version: which one the new torch has, and where, its index decides."""
+    return view.source.text[value.span.end : value.span.end + 1] == "+"
+
+
+def _pythons(view: TextView, values: list[VersionValue], release: str) -> list[ReplaceText] | str:
+    """What raises the Pythons that the release is installed into then, or why nothing does."""
+    asked = [python for value in values for python in pythons_for(view, PinSet(value.span), value.span)]
+    return moved_with(view, list(dict.fromkeys(asked)), pythons_of(release))
 
 
 def _by_hand(values: list[VersionValue], release: str) -> str:

@@ -27,3 +27,8 @@ def strength_of(group: str) -> Strength | None:
     if group in _BUILD:
         return None
     return Strength.EXTRA if group.startswith(_EXTRA) else Strength.OTHER
+
+
+def is_certain(group: str) -> bool:
+    """Whether a group is what the distribution is built with, or needs to run."""
+    return group in _RUNTIME or group in _BUILD

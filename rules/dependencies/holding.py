@@ -1,0 +1,105 @@
+"""Which requirements keep torch below a release, and which lists of one project have to hold the same torch."""
+
+from __future__ import annotations
+
+import posixpath
+
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.setup_file import read_setup, setup_calls
+from torchlift.dependencies.strength import is_certain
+from torchlift.finding import Group
+from torchlift.project import Project
+from torchlift.rules.dependencies.builds import Line, allows, spelled, target_line
+from torchlift.rules.dependencies.companions import can_go_together, known_releases
+from torchlift.rules.dependencies.reading import sets_of
+from torchlift.rules.rule import Settings
+from torchlift.source import UnreadableSource
+from torchlift.versions import TorchVersion
+from torchlift.view.text import TextView, read_text, text_kind
+
+_UPPER = frozenset({"==", "===", "<", "<=", "~="})
+_COMPANIONS = ("torchvision", "torchaudio", "triton")
+_FILES = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "constraints.txt", "Dockerfile")
+
+
+def lists_of(item: PinSet) -> list[list[Pin]]:
+    """The requirements that are installed together: all that share an index, else list by list."""
+    return [item.pins] if item.indexes else list(item.groups.values())
+
+
+def held_in(pins: list[Pin], target: Line) -> list[Pin]:
+    """The requirements of a list that leave the target out; none where another one decides."""
+    held = [pin for pin in pins if holds(pin, target)]
+    decided = any(pin.is_torch for pin in held) or not any(pin.is_torch for pin in pins if pin.clauses)
+    return held if decided else []
+
+
+def holds(pin: Pin, target: Line) -> bool:
+    """Whether a requirement leaves out the target and all that comes after it."""
+    if pin.file and pin.is_torch:
+        return line_in(pin.file) < target
+    if not pin.clauses or pin.specifier is None:
+        return False
+    if pin.is_torch:
+        later = [f"{target[0]}.{target[1]}.{patch}" for patch in range(10)]
+        return not any(
+            allows(pin.specifier, version) for version in (*later, f"{target[0]}.{target[1] + 1}.0", "2.99.0")
+        )
+    if pin.name not in _COMPANIONS or pin.notation == "conda":
+        return False
+    oldest = line_in(known_releases(pin.name)[0])
+    if any(clause.operator in _UPPER and line_in(clause.version) < oldest for clause in pin.clauses):
+        return True
+    return not can_go_together(f">={spelled(target)}", pin.name, pin.specifier)
+
+
+def line_in(version: str) -> Line:
+    """(2, 15)."""
+    found = TorchVersion.parse(version)
+    return found.major, found.minor
+
+
+def groups_of(path: str, pins: list[Pin], settings: Settings, project: Project) -> tuple[Group, ...]:
+    """What a list of requirements moves together with: all lists of its folder that have to hold one torch.
+
+    An extension is built with the torch of the build requirements, and imported with that of the runtime requirements.
+    """
+    folder = posixpath.dirname(path)
+    found = project.once(_places, folder, target_line(settings.target))
+    paths = tuple(dict.fromkeys(where for where, _, _ in found))
+    stages_only = len(paths) == 1 and posixpath.basename(paths[0]) == "Dockerfile"
+    if len(found) < 2 or stages_only:
+        return ()
+    if not any(place[:2] == (path, pin.span.start) for place in found for pin in pins):
+        return ()
+    return (Group(f"torch {found[0][2]} in {' and '.join(paths)}", paths, len(found)),)
+
+
+def _places(project: Project, folder: str, target: Line) -> tuple[tuple[str, int, str], ...]:
+    """The lists of a folder that hold the same torch back: path, place and version of their pin of torch."""
+    found = []
+    for name in _FILES:
+        path = posixpath.join(folder, name)
+        for item in _sets(project, path):
+            for pins in lists_of(item):
+                exact = [pin for pin in held_in(pins, target) if pin.is_torch and pin.exact and not pin.conditional]
+                found += [
+                    (path, pin.span.start, pin.exact.public, is_certain(pin.group)) for pin in exact[:1] if pin.exact
+                ]
+    first = next((version for _, _, version, certain in found if certain), None)
+    first = first or (found[0][2] if found else None)
+    return tuple((path, start, version) for path, start, version, _ in found if version == first)
+
+
+def _sets(project: Project, path: str) -> tuple[PinSet, ...]:
+    """What a file of a project installs or requires; nothing where there is none that can be read."""
+    try:
+        if path.endswith(".py"):
+            source = project.source(path)
+            tree = source.parse()
+            return tuple(read_setup(tree, source, call) for call in setup_calls(tree))
+        kind = text_kind(path)
+        return sets_of(TextView(path, kind, read_text(project.data(path)))) if kind is not None else ()
+    except (OSError, UnreadableSource, SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()

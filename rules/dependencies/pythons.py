@@ -1,0 +1,172 @@
+"""The Pythons that packages of one list are installed into, as far as the file tells, and how each is raised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from torchlift.dependencies.assignments import assignments
+from torchlift.dependencies.images import ImageLine, read_images, stages
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.yaml_blocks import job_of, outside_jobs, row_of
+from torchlift.finding import ReplaceText
+from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.dependencies.builds import minors_in
+from torchlift.rules.dependencies.reading import sets_of
+from torchlift.source import Span
+from torchlift.view.text import TextView
+
+_KEY = lazy_pattern(r"py(?:thon)?(?:[-_. ]?ver(?:sion)?s?)?", re.IGNORECASE)
+_VALUE = lazy_pattern(r"(?:python|py)?[- ]?(?P<version>3\.(?P<minor>\d+)(?:\.(?:\d+|x|\*))?)")
+_PLAIN = lazy_pattern(r"3\.\d+(?:\.\d+)?")
+# Tags of Docker's official image that there are for each Python from 3.8 on
+_SUFFIX = lazy_pattern(r"(?:-slim)?(?:-(?:bullseye|bookworm))?")
+
+
+@dataclass(frozen=True)
+class AskedPython:
+    """A Python, or a range of them, that something is installed into.
+
+    Attributes:
+        text: as it is told: "`>=3.8`", "Python 3.8".
+        span: what says so.
+        minors: the minor numbers that it allows.
+        place: where the version stands that can be exchanged; None where that is a choice.
+        listed: whether it is one of several that are all tried.
+        floor: whether it is a range: a release without a wheel for its lowest Python cannot be locked for it.
+    """
+
+    text: str
+    span: Span
+    minors: tuple[int, ...]
+    place: Span | None = None
+    listed: bool = False
+    floor: bool = False
+
+    def fits(self, wheels: frozenset[int]) -> bool:
+        """Whether a release with wheels for these Pythons can be installed wherever this is asked for."""
+        if not self.minors or not wheels:
+            return True
+        return self.minors[0] >= min(wheels) if self.floor else self.minors[0] in wheels
+
+    def raised(self, view: TextView, minor: int) -> ReplaceText | None:
+        """What sets it to another minor number, or begins its range there; None where no edit is plain."""
+        quoted = self.place is not None and view.source.text[self.place.start - 1 : self.place.start] in {'"', "'"}
+        # YAML takes a bare 3.10 for the number 3.1
+        if self.place is None or (view.kind == "yaml" and minor % 10 == 0 and not quoted):
+            return None
+        return ReplaceText(self.place, f"3.{minor}")
+
+
+def pythons_for(view: TextView, item: PinSet, place: Span) -> list[AskedPython]:
+    """The Pythons that what stands at `place`, in a set or beside it, is installed into; each once."""
+    found = [python for pin in item.python if (python := required(pin)) is not None]
+    if view.kind == "yaml" and not (item.conda and item.named("python")):
+        found += _of_job(view, place)
+    elif view.kind == "dockerfile":
+        found += [
+            _of_image(image) for image in read_images(view) if image.python and image.stage == _stage(view, place)
+        ]
+    near = [other for other in sets_of(view) if other is item or (other.conda and _together(view, other.span, place))]
+    found += [python for other in near for pin in other.named("python") if (python := _exact(pin)) is not None]
+    return list(dict.fromkeys(found))
+
+
+def required(pin: Pin) -> AskedPython | None:
+    """The range of Pythons that metadata asks for."""
+    if not pin.clauses or pin.specifier is None or pin.conditional:
+        return None
+    lower = [clause for clause in pin.clauses if clause.operator in {">=", "^"}]
+    plain = len(lower) == 1 and not pin.opaque and _PLAIN.fullmatch(lower[0].version) is not None
+    return AskedPython(
+        f"`{pin.text}`", pin.span, tuple(minors_in(pin.specifier)), lower[0].span if plain else None, floor=True
+    )
+
+
+def _exact(pin: Pin) -> AskedPython | None:
+    """The Python of a conda environment."""
+    exact = re.match(r"==3\.(\d+)", pin.specifier or "")
+    if exact is None or pin.conditional:
+        return None
+    clause = pin.clauses[0] if len(pin.clauses) == 1 and not pin.opaque else None
+    place = clause.span if clause is not None and re.fullmatch(r"3\.\d+", clause.version) else None
+    return AskedPython(f"Python 3.{exact[1]}", pin.span, (int(exact[1]),), place)
+
+
+def _of_image(image: ImageLine) -> AskedPython:
+    name, _, tag = image.name.rpartition(":")
+    version = _PLAIN.match(tag)
+    start = image.span.start + len(name) + 1
+    plain = version is not None and _SUFFIX.fullmatch(tag[version.end() :]) is not None
+    place = Span(start, start + version.end()) if version is not None and plain else None
+    minor = int((image.python or "3.0").partition(".")[2])
+    return AskedPython(f"Python 3.{minor}", image.span, (minor,), place)
+
+
+def _stage(view: TextView, place: Span) -> int:
+    return sum(start < place.start for start in stages(view)) - 1
+
+
+def _together(view: TextView, one: Span, other: Span) -> bool:
+    """Whether a command that makes an environment stands where another one may install into it."""
+    if view.kind == "yaml":
+        return job_of(view, one).contains(other)
+    if view.kind == "dockerfile":
+        return _stage(view, one) == _stage(view, other)
+    return True
+
+
+def _of_job(view: TextView, place: Span) -> list[AskedPython]:
+    """The Pythons of the row of a matrix that a place stands in, else those of its job, else those of all jobs."""
+    row, job = row_of(view, place), job_of(view, place)
+    named = list(_named(view))
+    if row is not None and (own := [python for python in named if row.contains(python.span)]):
+        return own
+    inside = [python for python in named if job.contains(python.span)]
+    return inside or [python for python in named if outside_jobs(view, python.span)]
+
+
+def _named(view: TextView) -> Iterator[AskedPython]:
+    """Every Python that keys, lists and images of YAML name."""
+    for item in assignments(view):
+        match = _VALUE.fullmatch(item.value) if _KEY.fullmatch(item.name) else None
+        if match is not None:
+            start = item.span.start + match.start("version")
+            place = Span(start, start + len(match["version"]))
+            minor = int(match["minor"])
+            yield AskedPython(
+                f"Python 3.{minor}", item.span, (minor,), None if item.listed else place, listed=item.listed
+            )
+    for image in read_images(view):
+        if image.python:
+            yield _of_image(image)
+
+
+def barred(asked: list[AskedPython], wheels: frozenset[int]) -> list[AskedPython]:
+    """Those of the Pythons for which a release with these wheels has none."""
+    return [python for python in asked if not python.fits(wheels)]
+
+
+def moved_with(view: TextView, asked: list[AskedPython], wheels: frozenset[int]) -> list[ReplaceText] | str:
+    """What raises the Pythons that are left out to the lowest that has a wheel, or the sentence that says why nothing does."""
+    out = barred(asked, wheels)
+    if not out:
+        return []
+    lowest = min(wheels)
+    needs = f"It needs Python 3.{lowest}, and "
+    listed = [python for python in out if python.listed]
+    if listed:
+        minors = ", ".join(f"3.{python.minors[0]}" for python in listed)
+        return f"{needs}the jobs here run with {minors} too: leave out those, or give them the old torch, first."
+    if len([python for python in out if not python.floor]) > 1:
+        return f"{needs}several Pythons here are older: choose first which of them go."
+    found = []
+    for python in out:
+        edit = python.raised(view, lowest) if python.minors[0] < lowest else None
+        if edit is None or (python.floor and lowest not in python.minors):
+            says = f"{python.text} here allows older ones" if python.floor else f"this is {python.text}"
+            return f"{needs}{says}; raise that first."
+        found.append(edit)
+    return found

@@ -1,0 +1,218 @@
+"""Pins of torch and what has to move with them: the Python they are installed into, other pins of the project, its index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from torchlift.finding import Finding, Safety
+from torchlift.migrate.result import Mode, RunResult
+from torchlift.migrate.run import RunOptions, analyse
+from torchlift.rules.registry import all_rules
+from torchlift.rules.rule import Settings
+from torchlift.versions import TorchVersion
+from torchlift.view.text import text_kind
+from torchlift.wheels.machine import Device, Machine
+
+H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
+RULES = frozenset(code for code in all_rules() if code.startswith("TL3"))
+CU = "https://download.pytorch.org/whl/"
+WORKFLOW = ".github/workflows/test.yml"
+
+
+def run(
+    folder: Path, files: Mapping[str, str], *, unsafe: bool = True, machine: Machine | None = None, also: str = ""
+) -> RunResult:
+    for name, text in {**files, **({also: "{}\n"} if also else {})}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    python = tuple(sorted(name for name in files if name.endswith(".py")))
+    texts = tuple(sorted(name for name in files if text_kind(name) is not None))
+    wanted = Settings(min_torch=TorchVersion(2, 0), machine=machine)
+    result = analyse(RunOptions(folder, python, Mode.DIFF, RULES, unsafe, wanted, texts=texts))
+    assert [failure.detail or failure.reason for failure in result.failures] == []
+    return result
+
+
+def written(result: RunResult) -> dict[str, str]:
+    return {outcome.path: outcome.new_text for outcome in result.outcomes if outcome.new_text is not None}
+
+
+def left(result: RunResult, code: str) -> list[Finding]:
+    return [finding for outcome in result.outcomes for finding in outcome.left if finding.code == code]
+
+
+def job(*steps: str, above: str = "") -> str:
+    return f"on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n{above}    steps:\n{''.join(f'    - {step}' for step in steps)}"
+
+
+def setup_python(version: str) -> str:
+    return f"uses: actions/setup-python@v5\n      with:\n        python-version: {version}\n"
+
+
+TORCH = "run: pip install torch==1.13.1\n"
+
+
+def test_the_python_of_a_job_goes_up_with_its_torch(tmp_path: Path) -> None:
+    new = written(run(tmp_path, {WORKFLOW: job(setup_python("3.8"), TORCH)}))[WORKFLOW]
+    assert new == job(setup_python("3.11"), TORCH.replace("1.13.1", "2.15.0"))
+    assert written(run(tmp_path, {WORKFLOW: new})) == {} and left(run(tmp_path, {WORKFLOW: new}), "TL307") == []
+
+
+def test_a_pin_above_the_python_of_its_job_is_an_error(tmp_path: Path) -> None:
+    text = job(setup_python("3.8"), TORCH.replace("1.13.1", "2.15.0"))
+    (finding,) = left(run(tmp_path, {WORKFLOW: text}), "TL307")
+    assert finding.severity.value == "error" and "no wheel for Python 3.8" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("above", "python"),
+    [
+        ("    strategy:\n      matrix:\n        python: ['3.8', '3.12']\n", "${{ matrix.python }}"),
+        (
+            "    strategy:\n      matrix:\n        include:\n        - python: 3.8\n        - python: 3.9\n",
+            "${{ matrix.python }}",
+        ),
+    ],
+)
+def test_a_pin_stays_where_several_pythons_of_the_job_are_too_old(tmp_path: Path, above: str, python: str) -> None:
+    result = run(tmp_path, {WORKFLOW: job(setup_python(python), TORCH, above=above)})
+    assert written(result) == {}
+    (finding,) = left(result, "TL309")
+    assert finding.help is not None and "It needs Python 3.11" in finding.help
+
+
+def test_a_row_of_a_matrix_moves_as_a_whole(tmp_path: Path) -> None:
+    row = "    strategy:\n      matrix:\n        include:\n        - os: linux\n          python: 3.8\n          torch: 1.13.1\n"
+    text = job(setup_python("${{ matrix.python }}"), "run: pip install torch==${{ matrix.torch }}\n", above=row)
+    new = written(run(tmp_path, {WORKFLOW: text}))[WORKFLOW]
+    assert new == text.replace("3.8", "3.11").replace("1.13.1", "2.15.0")
+    (finding,) = left(run(tmp_path, {WORKFLOW: text.replace("1.13.1", "2.15.0")}), "TL307")
+    assert finding.severity.value == "error"
+
+
+def test_a_build_in_a_row_is_not_given_a_version_it_never_had(tmp_path: Path) -> None:
+    row = "    strategy:\n      matrix:\n        include:\n        - python: '3.12'\n          torch: 2.3.1+cu118\n"
+    text = job(setup_python("${{ matrix.python }}"), "run: pip install torch==${{ matrix.torch }}\n", above=row)
+    assert written(run(tmp_path, {WORKFLOW: text})) == {}
+
+
+def test_the_python_of_another_job_is_none_of_a_pin(tmp_path: Path) -> None:
+    text = (
+        job(setup_python("'3.12'"), TORCH) + f"  lint:\n    steps:\n    - {setup_python('3.8')}    - run: ruff check\n"
+    )
+    result = run(tmp_path, {WORKFLOW: text})
+    assert written(result)[WORKFLOW] == text.replace("1.13.1", "2.15.0") and left(result, "TL307") == []
+
+
+def test_the_image_of_a_gitlab_job_goes_up_and_that_of_others_stays(tmp_path: Path) -> None:
+    text = "lint:\n  image: python:3.8\n  script: ruff check\ntest:\n  image: python:3.9-slim\n  script:\n  - pip install torch==2.3.1\n"
+    new = written(run(tmp_path, {".gitlab-ci.yml": text}))[".gitlab-ci.yml"]
+    assert new == text.replace("3.9", "3.11").replace("2.3.1", "2.15.0")
+
+
+def test_an_image_whose_tags_are_not_known_keeps_its_python_and_its_torch(tmp_path: Path) -> None:
+    assert written(run(tmp_path, {"Dockerfile": "FROM python:3.8-alpine\nRUN pip install torch==2.0.1\n"})) == {}
+    text = "FROM python:3.8.10-slim\nRUN pip install torch==2.0.1\n"
+    new = written(run(tmp_path, {"Dockerfile": text}))["Dockerfile"]
+    assert new == "FROM python:3.11-slim\nRUN pip install torch==2.15.0\n"
+
+
+def test_a_python_that_is_newer_than_all_wheels_is_not_lowered(tmp_path: Path) -> None:
+    assert written(run(tmp_path, {"Dockerfile": "FROM python:3.16\nRUN pip install torch==2.14.1\n"})) == {}
+
+
+BUILD = '[build-system]\nrequires = ["setuptools", "torch==1.13.1"]\n'
+SETUP = 'from setuptools import setup\n\nsetup(name="a", python_requires=">=3.7", install_requires=["torch==1.13.1"])\n'
+
+
+def test_what_a_project_is_built_with_and_what_it_requires_move_together(tmp_path: Path) -> None:
+    new = written(run(tmp_path, {"pyproject.toml": BUILD, "setup.py": SETUP}))
+    assert new["pyproject.toml"] == BUILD.replace("1.13.1", "2.15.0")
+    assert new["setup.py"] == SETUP.replace("1.13.1", "2.15.0").replace("3.7", "3.11")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"setup.py": SETUP.replace(">=3.7", "==3.8.*")},
+        {"setup.py": SETUP.replace('"torch==1.13.1"', '"torch==1.13.1", "xformers==0.0.16"')},
+        {"requirements.txt": "torch==1.13.1 --hash=sha256:0123456789abcdef\n"},
+        {"Dockerfile": "FROM pytorch/pytorch:1.13.1-cuda11.6-cudnn8-devel\nRUN pip install torch==1.13.1\n"},
+    ],
+)
+def test_where_one_pin_of_a_project_cannot_move_none_does(tmp_path: Path, other: Mapping[str, str]) -> None:
+    result = run(tmp_path, {"pyproject.toml": BUILD, **other})
+    assert written(result) == {}
+    assert any("applied together or not at all" in (finding.help or "") for finding in left(result, "TL309"))
+
+
+def test_a_suppressed_pin_keeps_its_project_together(tmp_path: Path) -> None:
+    kept = SETUP.replace('"torch==1.13.1"])', '"torch==1.13.1"])  # torchlift: ignore[TL309]')
+    assert written(run(tmp_path, {"pyproject.toml": BUILD, "setup.py": kept})) == {}
+
+
+def test_a_requirement_of_another_version_does_not_hold_the_project(tmp_path: Path) -> None:
+    new = written(
+        run(tmp_path, {"setup.py": SETUP, "requirements.txt": "torch==1.12.0 --hash=sha256:0123456789abcdef\n"})
+    )
+    assert set(new) == {"setup.py"}
+
+
+def test_classifiers_of_dropped_pythons_are_named(tmp_path: Path) -> None:
+    text = (
+        '[project]\nname = "a"\nrequires-python = ">=3.9"\nclassifiers = [\n  "Programming Language :: Python :: 3.9",\n'
+        '  "Programming Language :: Python :: 3.12",\n]\ndependencies = ["torch==2.3.1"]\n'
+    )
+    (finding,) = left(run(tmp_path, {"pyproject.toml": text}, unsafe=False), "TL309")
+    assert finding.safety is Safety.UNSAFE and "classifiers of older ones (line 5)" in (finding.help or "")
+
+
+@pytest.mark.parametrize("lock", ["", "uv.lock", "poetry.lock"])
+def test_a_lock_file_is_spoken_of_where_there_is_one(tmp_path: Path, lock: str) -> None:
+    text = '[project]\nname = "a"\nrequires-python = ">=3.11"\ndependencies = ["torch==2.3.1"]\n'
+    (finding,) = left(run(tmp_path, {"pyproject.toml": text}, unsafe=False, also=lock), "TL309")
+    assert ("lock file" in (finding.help or "")) == bool(lock)
+
+
+def test_a_page_of_links_gives_way_to_the_index_of_the_build(tmp_path: Path) -> None:
+    text = f"FROM python:3.12\nRUN pip install torch==1.13.1+cpu torchvision==0.14.1+cpu -f {CU}torch_stable.html\n"
+    expected = f"FROM python:3.12\nRUN pip install torch==2.15.0+cpu torchvision==0.29.1+cpu --index-url {CU}cpu\n"
+    assert written(run(tmp_path, {"Dockerfile": text}))["Dockerfile"] == expected
+    assert written(run(tmp_path, {"Dockerfile": text}, machine=H100))["Dockerfile"] == expected
+    beside = text.replace("torch==1.13.1+cpu", "numpy torch==1.13.1+cpu")
+    assert f"--extra-index-url {CU}cpu" in written(run(tmp_path, {"Dockerfile": beside}))["Dockerfile"]
+
+
+@pytest.mark.parametrize("page", [f"{CU}nightly/cpu/torch_nightly.html", f"{CU}lts/1.8/torch_lts.html", "$LINKS"])
+def test_other_pages_of_links_are_left_alone_whatever_the_gpus(tmp_path: Path, page: str) -> None:
+    assert written(run(tmp_path, {"a.sh": f"pip install torch==1.8.2 -f {page}\n"}, machine=H100)) == {}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "(in case CUDA 9 as driver:\n`pip install torch==1.7.1+cu92 -f {links}`)\n",
+        "- GPUs with CUDA 11.1: `pip install torch==1.8.0+cu111 -f {links}`\n- others: nothing\n",
+        "For old drivers:\n\n```bash\npip install torch==1.7.1+cu92 -f {links}\n```\n",
+        "```bash\n# CUDA 10.2\npip install torch==1.7.1+cu92 -f {links}\n```\n",
+    ],
+)
+def test_a_command_that_a_page_says_is_for_some_hardware_stays(tmp_path: Path, page: str) -> None:
+    text = f"# Tool\n\n{page.format(links=CU + 'torch_stable.html')}"
+    assert written(run(tmp_path, {"README.md": text}, machine=H100)) == {}
+
+
+def test_a_command_is_not_held_back_by_what_is_said_of_another_one(tmp_path: Path) -> None:
+    text = f"- CUDA 9: `pip install torch==1.7.1+cu92`\n- else: `pip install torch==2.3.1 --index-url {CU}cu121`\n"
+    new = written(run(tmp_path, {"README.md": text}, machine=H100))["README.md"]
+    assert new == text.replace("2.3.1", "2.15.0").replace("cu121", "cu132")
+
+
+def test_what_the_choice_depends_on_is_told_once_a_line(tmp_path: Path) -> None:
+    result = run(tmp_path, {"requirements.txt": f"-f {CU}torch_stable.html\ntorch==1.7.1+cu92\n"})
+    (index,), (pin,) = left(result, "TL301"), left(result, "TL309")
+    assert index.help is not None and "depends on the GPUs" in index.help
+    assert pin.help == "It goes with its index, of which TL301 speaks."
