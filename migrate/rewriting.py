@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -50,6 +49,8 @@ def rewritten(
     project: Project, chosen: Chosen, obstacles: Obstacles, intent: TorchScriptIntent
 ) -> tuple[dict[str, SourceText], Obstacles]:
     """New texts of files, by path, and the obstacles with those that were met: then the texts are of no use."""
+    import traceback
+
     texts: dict[str, SourceText] = {}
     wishes = wishes_of(chosen)
     for path in sorted(wishes):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import traceback
 from collections.abc import Sequence
 from dataclasses import field, replace
 
@@ -122,6 +121,8 @@ class Dispatcher:
 
 
 def _crash(rule: Rule, path: str, where: str) -> FileFailure:
+    import traceback
+
     missing = "in it" if where == "the file" else "in this file"
     reason = f"Rule {rule.code} failed on {where}; its findings {missing} may be missing."
     return FileFailure(path, f"rule {rule.code}", reason, ours=True, detail=traceback.format_exc())
@@ -218,5 +219,7 @@ def _through(wrapper: Wrapper, finding: Finding) -> Finding:
 
 def not_checked(path: str) -> Checked:
     """What is known of a file whose check has just crashed."""
+    import traceback
+
     reason = "The rules could not be run on the file, and nothing is known about it."
     return Checked(path, failures=(FileFailure(path, "check", reason, ours=True, detail=traceback.format_exc()),))

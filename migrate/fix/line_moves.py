@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
-
 from torchlift.source import SourceText
 
 
@@ -16,6 +14,8 @@ class LineMoves:
     """
 
     def __init__(self, before: SourceText, after: SourceText) -> None:
+        from difflib import SequenceMatcher
+
         matcher = SequenceMatcher(None, _lines(before), _lines(after), autojunk=False)
         self._blocks = matcher.get_opcodes()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
 from dataclasses import field, replace
 
@@ -50,6 +49,8 @@ class Obstacles:
 
     def failing(self, path: str, stage: str, reason: str, error: Exception) -> Obstacles:
         """Something crashed on a file."""
+        import traceback
+
         failure = FileFailure(path, stage, reason, ours=True, detail="".join(traceback.format_exception(error)))
         return replace(self, failures=(*self.failures, failure))
 

@@ -242,7 +242,11 @@ COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata", "torchao")
 
 def release_of(name: str, version: str) -> PackageRelease:
     """The release `version` of the package that has `name`."""
-    package = name.partition(".")[0]
+    return _release(name.partition(".")[0], version)
+
+
+@cache
+def _release(package: str, version: str) -> PackageRelease:
     if package not in COMPANIONS:
         return PackageRelease("torch", version, TorchVersion.parse(version))
     torch, how = _read("companions_gone")["torch"][package][version]

@@ -57,6 +57,39 @@ def test_a_run_that_edits_nothing_does_not_import_libcst(code: str, options: lis
     assert loaded & {"libcst", "torch", "rich"} == set()
 
 
+@pytest.mark.parametrize("code", [_CLEAN, "import torch\n\nx = torch.ones(3)\n"], ids=["no torch", "no hit"])
+def test_a_run_without_a_hit_imports_nothing_that_checks_and_compiles_few_patterns(code: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(code)
+    loaded = modules_after(["migrate", "--check", "."], tmp_path)
+    assert (
+        loaded & {f"torchlift.migrate.{name}" for name in ("find.check", "examine", "outcomes", "applying", "notes")}
+        == set()
+    )
+    assert not loaded & {"packaging", "difflib", "textwrap", "traceback", "hashlib", "subprocess"}
+    assert len([name for name in loaded if name.startswith("torchlift.")]) <= 116
+    # `click` and the standard library have the others.
+    counting = (
+        "import sys\ntry:\n    import re._compiler as c\nexcept ImportError:\n    import sre_compile as c\nmade = []\nwhole = c.compile\n"
+        "def compile(p, flags=0):\n"
+        "    frame = sys._getframe()\n"
+        "    names = []\n"
+        "    while frame is not None:\n        names.append(frame.f_globals.get('__name__', ''))\n        frame = frame.f_back\n"
+        "    first = next(n for n in names if not n.startswith(('re', 'sre', '__main__')))\n"
+        "    made.append(p) if first.startswith('torchlift') else None\n"
+        "    return whole(p, flags)\n"
+        "c.compile = compile\n"
+    )
+    run = (
+        "from torchlift.cli import torchlift\n"
+        "try:\n    torchlift(['migrate', '--check', '--no-cache', '.'])\nexcept SystemExit:\n    pass\n"
+        "print('PATTERNS', len(made), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", counting + run], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert int(done.stderr.split("PATTERNS ")[1]) <= 25
+
+
 def test_a_run_that_edits_imports_libcst_but_not_its_slow_parts(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(_FIXABLE)
     loaded = modules_after(["migrate", ".", "--diff"], tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from textwrap import wrap
 
 from torchlift.finding import Finding, Safety
 from torchlift.migrate.result import RunResult
@@ -90,9 +89,11 @@ class _Report:
                 yield "help", about + text
             seen.add(said)
         if block.alike:
+            import textwrap  # few reports need it
+
             lines = {(item.finding.path, row_of(item)): item for item in reversed(block.alike)}
             places = ", ".join(self._place(item) for item in reversed(lines.values()))
-            for line in wrap(places, _WIDTH, break_long_words=False, break_on_hyphens=False):
+            for line in textwrap.wrap(places, _WIDTH, break_long_words=False, break_on_hyphens=False):
                 yield "also", line.rstrip(",")
 
     def _head(self, item: Item, text: str) -> str:

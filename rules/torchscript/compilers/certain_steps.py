@@ -8,7 +8,7 @@ from typing import Literal
 from torchlift.project import Project
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.view import ModuleView
-from torchlift.view.walk import walk
+from torchlift.view.walk import statements, walk
 
 Certainty = Literal["", "compiled", "run"]
 """Whether a call is part of a function: always, whenever that is compiled, or in no way that is known here."""
@@ -33,7 +33,7 @@ _NEVER = 1 << 60
 def early_ends(view: ModuleView, function: ast.AST) -> EarlyEnds:
     """Where a function may return before its last statement."""
     run = compiled = _NEVER
-    for node in walk(function) if isinstance(function, _FUNCTIONS) else ():
+    for node in statements(function) if isinstance(function, _FUNCTIONS) else ():
         if isinstance(node, ast.Return) and view.parent(node) is not function:
             end = node.end_lineno or node.lineno
             run = min(run, end)

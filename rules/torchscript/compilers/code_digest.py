@@ -11,8 +11,8 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.torchscript.compilers.certain_steps import Certainty, EarlyEnds, certainty, early_ends, made_by
 from torchlift.view import Binding, ModuleView
-from torchlift.view.scopes import Chain
-from torchlift.view.walk import walk
+from torchlift.view.scopes import Chain, Scope
+from torchlift.view.walk import statements, walk
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -147,10 +147,11 @@ class _Reader:
         self.whole = whole
         scopes = (scope for scope in view.scopes.scope_of.values() if scope.kind == "comprehension")
         self._comprehended = frozenset(name for scope in scopes for name in scope.bindings)
+        self._local_values: dict[tuple[Scope, str], bool] = {}
 
     def read(self) -> Digest:
         found = Digest()
-        for node in walk(self.view.tree):
+        for node in statements(self.view.tree):
             if isinstance(node, DEFINITIONS):
                 found.units[node.lineno] = self.unit(node)
         for name, bindings in self.view.scopes.module.bindings.items():
@@ -300,8 +301,14 @@ class _Reader:
 
     def _is_local_value(self, chain: Chain) -> bool:
         """Whether a name is a variable of a function, whichever of its values a read may see: most names are."""
-        name = chain.root.id
-        owner = chain.scope.lookup(name)
+        key = chain.scope, chain.root.id
+        known = self._local_values.get(key)
+        if known is None:
+            known = self._local_values[key] = self._is_local(*key)
+        return known
+
+    def _is_local(self, scope: Scope, name: str) -> bool:
+        owner = scope.lookup(name)
         return (
             owner is not None
             and owner.kind not in {"module", "class"}

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 from torchlift.lazy_pattern import lazy_pattern
@@ -53,6 +52,8 @@ class Cell:
             raw: the file's text.
             text: the new source.
         """
+        from difflib import SequenceMatcher
+
         ascii_only = raw.isascii() and _ESCAPED.search(raw) is not None
         if not self.is_list:
             return json.dumps(text, ensure_ascii=ascii_only)

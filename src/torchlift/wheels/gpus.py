@@ -6,7 +6,6 @@ The table is data/gpus.tsv, its sources are in its first lines. What NVML says o
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from functools import cache
 
 from torchlift.lazy_dataclass import dataclass
@@ -125,6 +124,8 @@ def _close(words: tuple[str, ...]) -> tuple[str, ...]:
     for gpu, known in _named():
         model = " ".join(word for word in known if not _VARIANT.fullmatch(word))
         names.setdefault(model, " ".join(word for word in gpu.name.split() if not _VARIANT.search(word.lower())))
+    from difflib import get_close_matches
+
     close = get_close_matches(wanted, names, n=12, cutoff=0.7)
     close.sort(key=lambda name: sorted(name) != sorted(wanted))
     return tuple(dict.fromkeys(names[found] for found in close))[:5]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from packaging.version import Version
-
 from torchlift.wheels import drivers
 from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.driver_view import driver_view
@@ -86,6 +84,8 @@ def _for_nvidia(machine: Machine, devices: list[Device], host: Host, wish: Wish,
 
 def _unknown_release(machine: Machine, wish: Wish, companions: tuple[str, ...]) -> Answer | None:
     """The answer to a wish that no release in the tables satisfies; None where one does."""
+    from packaging.version import Version
+
     if any(wish.allows(version) for version in known_versions()):
         return None
     best = resolve(machine, None, companions=companions)
@@ -102,6 +102,8 @@ def _unknown_release(machine: Machine, wish: Wish, companions: tuple[str, ...]) 
 def _is_newer(wish: Wish) -> bool:
     """Whether it allows a release that may have come out after the tables: of a later line, or a later patch release
     of the two newest lines."""
+    from packaging.version import Version
+
     wanted = wish.beyond
     if wanted is None:
         return False

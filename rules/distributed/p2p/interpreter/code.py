@@ -67,6 +67,8 @@ class Code:
         self._stores: dict[str, list[ast.Attribute]] | None = None
         self._classes: list[ast.ClassDef] | None = None
         self._below: dict[ast.ClassDef, list[ast.ClassDef]] = {}
+        self._others: dict[ModuleView, Code] = {}
+        self._may_communicate: dict[FunctionNode, bool] = {}
         for use in view.uses(COMMUNICATION, project.translate):
             if use.kind in {"import", "string", "annotation", "isinstance"} or not isinstance(use.node, ast.expr):
                 continue
@@ -181,6 +183,21 @@ class Code:
                 pending.extend(self._callees.get(current, ()))
         self._reached[body] = found
         return found
+
+    def of(self, view: ModuleView, project: Project) -> Code:
+        """The static side of another file whose code runs here, or of this one."""
+        if view is self.view:
+            return self
+        if view not in self._others:
+            self._others[view] = Code(view, project)
+        return self._others[view]
+
+    def may_communicate(self, function: FunctionNode) -> bool:
+        """Whether running it may talk to other ranks, or wait for what was begun elsewhere."""
+        known = self._may_communicate.get(function)
+        if known is None:
+            known = self._may_communicate[function] = self.communicates(function) or self.matters(function.body)
+        return known
 
     def communicates(self, body: Body) -> bool:
         """Whether running it may talk to other ranks."""

@@ -9,7 +9,7 @@ from typing import Any
 from torchlift.rules.analysis.values.environment_reads import ENVIRONMENT, GETTERS
 from torchlift.rules.analysis.wording.messages import shortened
 from torchlift.rules.distributed.facts.launchers import RANKS, WORLD_SIZES
-from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.communication import (
     COLLECTIVES,
     WORTH_READING,
@@ -38,7 +38,6 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     parts,
     unknown_in,
 )
-from torchlift.view import ModuleView
 
 _TRUE = frozenset(
     {
@@ -114,8 +113,7 @@ class UnknownCalls(RankState):
             view = value.frame.view
             if isinstance(value.node, ast.Lambda):
                 return self.code.matters([value.node.body]) if view is self.code.view else True
-            code = self.code if view is self.code.view else self._other_code(view)
-            return code.communicates(value.node) or code.matters(value.node.body)
+            return self.code.of(view, self.project).may_communicate(value.node)
         if isinstance(value, Unknown):
             return any(self._communicates(part) for part in value.candidates)
         if isinstance(value, (Class, Instance)):
@@ -123,15 +121,12 @@ class UnknownCalls(RankState):
             if owner is None or owner.frame.view is not self.code.view:
                 return False
             return any(
-                self.code.communicates(statement) or self.code.matters(statement.body)
+                self.code.may_communicate(statement)
                 for base in self.code.bases(owner.node)
                 for statement in base.body
                 if isinstance(statement, FunctionNode)
             )
         return False
-
-    def _other_code(self, view: ModuleView) -> Code:
-        return Code(view, self.project)
 
     def _opaque(self, function: Value, positional: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         """The result of a call that is not followed.
