@@ -232,10 +232,11 @@ def _unsafe_globals(target: Any) -> Any:
     """What a load with `weights_only=True` would refuse, of a file in the zip format."""
     ask = getattr(sys.modules["torch"].serialization, "get_unsafe_globals_in_checkpoint", None)
     if ask is None:
-        return None
+        from .pickled_names import unsafe_globals as ask
     start = None if _is_path(target) else target.tell()
     try:
-        return sorted(ask(target))
+        found = ask(target)
+        return None if found is None else sorted(found)
     except (ValueError, RuntimeError, OSError):  # another format, a TorchScript archive, or not there
         return None
     finally:

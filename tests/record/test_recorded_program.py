@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import torch
 
 from torchlift.evidence.file import evidence_text, read_evidence
 from torchlift.evidence.records import RecordedEvidence, RecordedSite, RecordedValue
+from torchlift.record.hooks.pickled_names import unsafe_globals
 
 pytestmark = pytest.mark.xdist_group("a recorded program")
 OTHERS = "TORCHLIFT_TEST_PYTHONS"
@@ -244,6 +246,19 @@ def test_a_capture_that_fails_is_broken_today(done: Done) -> None:
 def test_what_weights_only_would_refuse_is_named(done: Done) -> None:
     loads = [load for load in done.evidence.loads if not load.torchscript]
     assert any("net.Net" in load.unsafe_globals and load.weights_only is False for load in loads)
+
+
+def test_an_older_torch_is_told_the_same_about_what_weights_only_would_refuse(tmp_path: Path) -> None:
+    for number, value in enumerate(({"path": Path("a"), "weight": torch.ones(2)}, {"weight": torch.ones(2)})):
+        torch.save(value, tmp_path / f"{number}.pt")
+        wanted = sorted(torch.serialization.get_unsafe_globals_in_checkpoint(tmp_path / f"{number}.pt"))
+        assert unsafe_globals(str(tmp_path / f"{number}.pt")) == wanted
+        with (tmp_path / f"{number}.pt").open("rb") as file:
+            assert unsafe_globals(file) == wanted
+    assert unsafe_globals(str(tmp_path / "1.pt")) == []
+    torch.jit.save(torch.jit.script(torch.nn.ReLU()), str(tmp_path / "script.pt"))
+    (tmp_path / "text.pt").write_text("no archive")
+    assert [unsafe_globals(str(tmp_path / name)) for name in ("script.pt", "text.pt")] == [None, None]
 
 
 def test_no_data_is_in_the_file(done: Done) -> None:

@@ -75,6 +75,8 @@ class PlacesOf:
         self.tree = tree or ast.parse(text)
         self._starts = [0, *(match.end() for match in _NEWLINE.finditer(text))]
         self._places: list[tuple[tuple[int, int, int, int], SourcePlace]] | None = None
+        self._by_name: dict[str, list[_Definition]] | None = None
+        self._shas: dict[_Definition, str] = {}
 
     def at(
         self, line: int, column: int | None = None, end_line: int | None = None, end_column: int | None = None
@@ -110,13 +112,12 @@ class PlacesOf:
             line: any line of it, to choose among several.
         """
         wanted = qualname.replace(".<locals>", "")
-        found = [(node, name) for node, name, _ in _definitions(self.tree) if name == wanted]
+        found = self._named().get(wanted, [])
         if len(found) > 1 and line is not None:
-            found = [(node, name) for node, name in found if _first_line(node) <= line <= (node.end_lineno or line)]
+            found = [node for node in found if _first_line(node) <= line <= (node.end_lineno or line)]
         if len(found) != 1:
             return None
-        node = found[0][0]
-        return _first_line(node), self._sha_of_definition(node)
+        return _first_line(found[0]), self._sha_of_definition(found[0])
 
     def all(self) -> list[SourcePlace]:
         """Every call and decorator, in the order of the text."""
@@ -140,7 +141,20 @@ class PlacesOf:
             seen[sha] = nth + 1
             yield where, SourcePlace(*self._shown(start), *self._shown(end), qualname, sha, scope, nth)
 
+    def _named(self) -> dict[str, list[_Definition]]:
+        """All definitions by qualified name."""
+        if self._by_name is None:
+            self._by_name = {}
+            for node, name, _ in _definitions(self.tree):
+                self._by_name.setdefault(name, []).append(node)
+        return self._by_name
+
     def _sha_of_definition(self, node: _Definition) -> str:
+        if node not in self._shas:
+            self._shas[node] = self._sha_of(node)
+        return self._shas[node]
+
+    def _sha_of(self, node: _Definition) -> str:
         first = _first_line(node)
         start = self._starts[first - 1]
         line = self.text[start : self._starts[first] if first < len(self._starts) else None]
