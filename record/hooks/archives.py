@@ -230,7 +230,7 @@ def _loading(arguments: dict[str, Any]) -> Any:
 
 def _unsafe_globals(target: Any) -> Any:
     """What a load with `weights_only=True` would refuse, of a file in the zip format."""
-    ask = getattr(sys.modules["torch"].serialization, "get_unsafe_globals_in_checkpoint", None)
+    ask: Any = getattr(sys.modules["torch"].serialization, "get_unsafe_globals_in_checkpoint", None)
     if ask is None:
         from .pickled_names import unsafe_globals as ask
     start = None if _is_path(target) else target.tell()

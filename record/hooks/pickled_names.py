@@ -34,7 +34,7 @@ def unsafe_globals(target: Any) -> Any:
         elif isinstance(value, str):
             texts.append(value)
     allowed = {*unpickler._get_allowed_globals()}
-    own = getattr(unpickler, "_get_user_allowed_globals", dict)()
+    own: Any = getattr(unpickler, "_get_user_allowed_globals", dict)()
     return sorted(found - allowed - {*own})
 
 
