@@ -22,15 +22,15 @@ from torchlift.rules.analysis.project.foreign_packages import assumption
 from torchlift.rules.analysis.project.torchscript_elsewhere import cpp_runtime
 from torchlift.rules.analysis.values.literals import is_plain_value
 from torchlift.rules.analysis.wording.nearest_place import place_alone
-from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
 from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
+from torchlift.rules.torchscript.examples.switch_examples import EXAMPLES
 from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.facts.environment import ENVIRONMENT
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of
-from torchlift.torchscript_intent import DROP
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
@@ -61,6 +61,7 @@ RULE = Rule(
     triggers=("jit", "_C & _jit_", "_C & _set_graph_executor_optimize", "_C & _debug_set_", *ENVIRONMENT),
     severity=Severity.WARNING,
     collectors=(*scripting_uses.COLLECTORS, runtime_uses.COLLECTOR),
+    examples=EXAMPLES,
     sources=(
         *SOURCES,
         "torch/jit/_fuser.py, _state.py, _trace.py of the torch 2.13.0 wheel; the strings of its libtorch_cpu.so",
@@ -158,7 +159,25 @@ def _is_removable(statement: ast.stmt, view: ModuleView) -> bool:
         return False
     assert isinstance(statement, ast.Expr)
     call = statement.value
-    return isinstance(call, ast.Call) and bool(view.certain_name(call.func)) and _is_harmless(call)
+    named = isinstance(call, ast.Call) and bool(view.certain_name(call.func))
+    return named and _is_harmless(call) and _saved(call, view) == ()
+
+
+def _saved(call: ast.Call, view: ModuleView) -> tuple[ast.stmt, ...] | None:
+    """The statements `old = setting(...)` for what `call` sets back; None where such a value is used elsewhere, too."""
+    saved: list[ast.stmt] = []
+    for value in call.args:
+        owner = view.scope_at(value).lookup(value.id) if isinstance(value, ast.Name) else None
+        bindings = owner.bindings[value.id] if owner is not None and isinstance(value, ast.Name) else ()
+        settings = [item for item in bindings if isinstance(item.value, ast.Call) and _sets(item.value, view)]
+        for binding in settings:
+            statement = view.parent(binding.value) if binding.value is not None else None
+            alone = isinstance(statement, ast.Assign) and len(statement.targets) == 1
+            if len(bindings) > 1 or not alone or any(read is not value for read, _ in view.reads_of(binding)):
+                return None
+            assert isinstance(statement, ast.Assign)
+            saved.append(statement)
+    return tuple(saved)
 
 
 def _unread(use: Use, view: ModuleView) -> tuple[str, tuple[Rewrite, ...]] | None:
@@ -248,7 +267,11 @@ def _tried(use: Use, view: ModuleView) -> ast.Try | None:
 def _is_setting(statement: ast.stmt, view: ModuleView) -> bool:
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return False
-    return view.possible_name(statement.value.func) in _SETTERS | _WHOLE_COMPILER
+    return _sets(statement.value, view)
+
+
+def _sets(call: ast.Call, view: ModuleView) -> bool:
+    return view.possible_name(call.func) in _SETTERS | _WHOLE_COMPILER
 
 
 def _rewrite(use: Use, place: UsePlace, view: ModuleView) -> tuple[str, tuple[Rewrite, ...]] | None:
@@ -260,7 +283,11 @@ def _rewrite(use: Use, place: UsePlace, view: ModuleView) -> tuple[str, tuple[Re
         return None
     parent = view.parent(use.call)
     if isinstance(parent, ast.Expr) and use.target not in _READS:
-        return _REMOVE, (DeleteStatement(view.span(parent)),)
+        saved = _saved(use.call, view)
+        if saved is None:
+            return None
+        title = "Remove the setting, and the name for what it was before" if saved else _REMOVE
+        return title, tuple(DeleteStatement(view.span(statement)) for statement in (*saved, parent))
     if isinstance(parent, ast.withitem) and use.target in _CONTEXTS:
         around = view.parent(parent)
         if isinstance(around, ast.With) and len(around.items) == 1 and parent.optional_vars is None:
@@ -297,128 +324,3 @@ def _advice(use: Use, place: UsePlace) -> str:
             return (
                 "Nothing in the project is seen to run TorchScript any more: drop this use together with the setting."
             )
-
-
-_BODY = "def total(x):\n    return (x * 2 + 1).sum()\n"
-_ROW = "torch._C._jit_set_profiling_executor(False)\ntorch._C._jit_set_profiling_mode(False)\n"
-_RUN = "result = total(torch.arange(3.0))"
-_SCRIPTED = f"import torch\n\n\n{_BODY}\n\nunit = torch.jit.CompilationUnit('')\n"
-
-EXAMPLES = (
-    Bad(
-        f'import torch\n\ntorch.jit.set_fusion_strategy([("STATIC", 2)])\n\n\n{_BODY}',
-        f"import torch\n\n\n{_BODY}",
-        why="a setting nothing listens to",
-        run=_RUN,
-    ),
-    Bad(
-        f"import torch\n\n\ndef setup():\n    torch._C._jit_set_profiling_executor(False)\n\n\n{_BODY}",
-        f"import torch\n\n\ndef setup():\n    pass\n\n\n{_BODY}",
-        why="a C++ setting alone in a function",
-        run=f"setup()\n{_RUN}",
-    ),
-    Bad(
-        "import torch as th\n\n\ndef run(x):\n    with th.no_grad(), th.jit.fuser('fuser1'):\n        return x + 1\n",
-        "from contextlib import nullcontext\n\nimport torch as th\n\n\ndef run(x):\n    with th.no_grad(), nullcontext():\n        return x + 1\n",
-        why="a fuser among other context managers",
-        run="result = run(th.ones(2))",
-    ),
-    Bad(
-        "import contextlib\n\nimport torch\nfrom torch.jit import optimized_execution\n\n\n"
-        "def run(x):\n    with optimized_execution(False):\n        return x + 1\n",
-        "import contextlib\n\nimport torch\n\n\ndef run(x):\n    return x + 1\n",
-        why="optimized_execution, its import goes with it",
-        run="result = run(torch.ones(2))",
-    ),
-    Bad(
-        "import torch\n\n\n@torch.jit.fuser('fuser1')\ndef run(x):\n    return x + 1\n",
-        "import torch\n\n\ndef run(x):\n    return x + 1\n",
-        why="a fuser as a decorator",
-        run="result = run(torch.ones(2))",
-    ),
-    Bad(
-        "import warnings\n\nimport torch\n\nwarnings.simplefilter('ignore')\n\n\n"
-        "def run(x):\n    with torch.jit.strict_fusion():\n        return x + x\n",
-        "import warnings\n\nimport torch\n\nwarnings.simplefilter('ignore')\n\n\ndef run(x):\n    return x + x\n",
-        why="strict_fusion outside scripted code",
-        run="result = run(torch.ones(2))",
-    ),
-    Bad(
-        f"{_SCRIPTED}torch._C._jit_set_nvfuser_enabled(False)\n",
-        _SCRIPTED,
-        why="nvFuser is gone, whatever is scripted",
-        run=_RUN,
-    ),
-    Bad(
-        f"import e3nn\nimport torch\n\ntorch.jit.enable_onednn_fusion(True)\n\n\n{_BODY}",
-        f"import e3nn\nimport torch\n\n\n{_BODY}",
-        safety="unsafe",
-        why="an imported package may run TorchScript",
-    ),
-    Bad(
-        f"import torch\n\ntorch._C._jit_override_can_fuse_on_gpu(False)\n\n\n{_BODY}",
-        f"import torch\n\n\n{_BODY}",
-        safety="unsafe",
-        why="users of the project may script it",
-        files=(("README.md", "Use `torch.jit.script(total)` for speed.\n"),),
-        run=_RUN,
-    ),
-    Bad(f"{_SCRIPTED}torch._C._jit_set_profiling_mode(False)\n", why="the project still scripts"),
-    Bad(
-        f"import torch\n\n{_ROW}\n\n{_BODY}",
-        _BODY,
-        why="settings in a row, in a project that others install and that drops TorchScript",
-        run=_RUN,
-        files=(("setup.py", "import setuptools\n"), ("README.md", "Use `torch.jit.script(total)` for speed.\n")),
-        torchscript=DROP,
-    ),
-    Bad(
-        f"{_SCRIPTED}{_ROW}",
-        _SCRIPTED,
-        safety="unsafe",
-        why="settings in a row, while something is still scripted",
-        run=_RUN,
-        torchscript=DROP,
-    ),
-    Bad(
-        "import torch\n\n\ndef run(x):\n    old = torch._C._jit_set_profiling_executor(False)\n    return x + 1\n",
-        "def run(x):\n    return x + 1\n",
-        why="what it was before, which nobody reads",
-        run="result = run(torch.ones(2))",
-        torchscript=DROP,
-    ),
-    Bad(
-        "import torch\n\ntorch._C._jit_set_profiling_executor(False)\n",
-        why="C++ of the project runs TorchScript",
-        files=(("csrc/serve.cpp", 'auto module = torch::jit::load("net.pt");\n'),),
-        torchscript=DROP,
-    ),
-    Bad(
-        f"{_SCRIPTED}torch._C._jit_set_nvfuser_enabled(False)\n",
-        why="nvFuser, in a project that supports torch 2.6",
-        min_torch=TorchVersion(2, 6),
-    ),
-    Bad(
-        "import torch\n\ntry:\n    torch._C._jit_set_nvfuser_enabled(False)\nexcept Exception:\n    pass\n",
-        why="alone in a try statement",
-    ),
-    Bad("import torch\n\nold = torch._C._jit_set_profiling_executor(False)\n", why="the old setting is kept"),
-    Bad("import torch\n\nfused = torch.jit.onednn_fusion_enabled()\n", why="a setting is read"),
-    Bad(
-        "import torch\n\ntorch.jit._state.disable()\nunit = torch.jit.CompilationUnit('')\n",
-        why="the whole compiler",
-    ),
-    Bad("import os\n\nos.environ['PYTORCH_JIT'] = '0'\n", why="an environment variable is set"),
-    Bad(
-        "def test(monkeypatch):\n    monkeypatch.setenv('PYTORCH_JIT_LOG_LEVEL', 'dead_code_elimination')\n",
-        why="an environment variable in a test",
-    ),
-    Ok("import os\n\nos.environ['NUMBA_DISABLE_JIT'] = '1'\n", "another compiler's variable"),
-    Ok('print("PYTORCH_JIT is not set")\n', "a sentence about the variable"),
-    Ok("class jit:\n    fuser = open\n\n\nwith jit.fuser('x'):\n    pass\n", "an own class named jit"),
-    Ok(
-        "import torch\n\nif torch.__version__ < '2':\n    torch._C._jit_set_profiling_executor(False)\n",
-        "under a version test",
-    ),
-    Ok("import torch\n\ntorch._C._set_grad_enabled(False)\njit = 1\n", "another switch of torch._C"),
-)

@@ -152,6 +152,21 @@ def python_naming(project: Project, file: str) -> tuple[str, ...]:
     return tuple(place for place in places if place.rpartition(":")[0].endswith(".py"))
 
 
+def cpp_naming(project: Project, file: str) -> tuple[str, ...]:
+    """`path:line` of every place in C++, outside of comments, that names a file by the last part of its path."""
+    name = posixpath.basename(file)
+    found = []
+    for place in project.mentions(name) if "." in name[1:-1] else []:
+        path, _, line = place.rpartition(":")
+        if text_kind(path) == "cpp":
+            source = project.source(path)
+            start = source.line_starts[int(line) - 1]
+            at = source.text.find(name, start)
+            if not any(comment.start <= at < comment.end for comment in TextView(path, "cpp", source).comments):
+                found.append(place)
+    return tuple(found)
+
+
 def _cpp_readers(project: Project) -> tuple[ForeignReader, ...]:
     return tuple(
         ForeignReader(place, "the mobile interpreter (`_load_for_mobile`)", EXECUTORCH, item.file)

@@ -21,7 +21,7 @@ from torchlift.finding import (
     Template,
 )
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_readers
+from torchlift.rules.analysis.project.torchscript_elsewhere import AOTI, cpp_naming, foreign_readers
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
@@ -216,6 +216,10 @@ def _weigh_foreign_readers(capture: Capture) -> None:
                     f"`{name}` is read by {reader.title} at {reader.place}, which cannot read an exported program: "
                     f"{reader.advice}, under another name"
                 )
+        for place in cpp_naming(project, name):
+            raise CannotExport(
+                f"`{name}` is named in C++ at {place}, where nothing can read an exported program: {AOTI}, under another name"
+            )
     if readers:
         others = f" (and at {', '.join(reader.place for reader in readers[1:])})" if readers[1:] else ""
         capture.assumptions.insert(

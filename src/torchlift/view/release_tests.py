@@ -110,6 +110,8 @@ def _decided(at: _Place, test: ast.expr, lowest: TorchVersion, steps: int) -> bo
             return bool(given.value) if isinstance(given, ast.Constant) else None
         case ast.Name() | ast.Attribute() if steps and (found := at.value(test)) is not None:
             return _decided(found[0], found[1], lowest, steps - 1)
+        case ast.Call(func=ast.Attribute(value=version, attr="startswith"), args=[ast.Constant(value=str(prefix))]):
+            return _begins(at, version, prefix, lowest)
         case ast.Call() if steps:
             return _helped(at, test, lowest, steps - 1)
     return None
@@ -125,6 +127,14 @@ def _helped(at: _Place, call: ast.Call, lowest: TorchVersion, steps: int) -> boo
     if inside is None:
         return None
     return returned(inside[1].body, lambda test: _decided(inside[0], test, lowest, steps))
+
+
+def _begins(at: _Place, version: ast.expr, prefix: str, lowest: TorchVersion) -> bool | None:
+    """`torch.__version__.startswith("1.")`: False from the first release behind those."""
+    if _RELEASE.match(prefix.rstrip(".")) is None or _asked(at, version, _STEPS) not in {"release", "text"}:
+        return None
+    release = tuple(map(int, prefix.rstrip(".").removeprefix("v").split(".")))
+    return False if tuple(lowest)[: len(release)] > release else None
 
 
 def _compared(at: _Place, left: ast.expr, operator: ast.cmpop, right: ast.expr, lowest: TorchVersion) -> bool | None:

@@ -12,7 +12,7 @@ import torch
 
 from torchlift.project import Project
 from torchlift.rules.analysis.cpp.standard import STANDARDS
-from torchlift.rules.analysis.project.torchscript_elsewhere import cpp_runtime, foreign_readers
+from torchlift.rules.analysis.project.torchscript_elsewhere import cpp_naming, cpp_runtime, foreign_readers
 from torchlift.rules.cpp.facts.headers import header_table
 from torchlift.rules.cpp.facts.successors import DEPRECATED_MACROS, HEADERS, NAMES
 from torchlift.versions import TorchVersion
@@ -82,3 +82,9 @@ def test_a_reader_in_a_comment_or_a_string_is_none(tmp_path: Path) -> None:
     project = Project(tmp_path, [])
     assert [(reader.place, reader.file) for reader in foreign_readers(project)] == [("b.cpp:2", "models/net.pt")]
     assert cpp_runtime(project) == "b.cpp:2"
+
+
+def test_a_file_that_cpp_names_in_a_variable_is_found_and_one_in_a_comment_is_not(tmp_path: Path) -> None:
+    (tmp_path / "a.cpp").write_text('// reads layers.pt\nconst char* kPath = "models/layers.pt";\n')
+    assert cpp_naming(Project(tmp_path, []), "out/layers.pt") == ("a.cpp:2",)
+    assert cpp_naming(Project(tmp_path, []), "other.pt") == ()
