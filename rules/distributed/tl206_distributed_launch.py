@@ -51,11 +51,14 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         if view.kind == "yaml" and not options.strip(" \t\"'"):
             options = _items_below(view, match.end())
         span, command = Span(start, match.end()), Span(*match.span())
-        yield Finding("TL206", view.path, span, MESSAGE, help=advice_for(options), statement=command)
+        yield Finding(
+            "TL206", view.path, span, MESSAGE, help=advice_for(options, view.path, context.project), statement=command
+        )
     for match in VALUE.finditer(view.code) if view.kind != "markdown" else ():
         span = Span(*match.span("module"))
         if not is_shown(view, span.start):
-            yield Finding("TL206", view.path, span, MESSAGE, help=advice_for(_rest_of_line(view, span.end)))
+            advice = advice_for(_rest_of_line(view, span.end), view.path, context.project)
+            yield Finding("TL206", view.path, span, MESSAGE, help=advice)
 
 
 def _rest_of_line(view: TextView, offset: int) -> str:
@@ -78,16 +81,17 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.target in _STARTERS:
         if use.kind == "call" and use.call is not None:
-            yield from _commands(view, use.call)
+            yield from _commands(context, use.call)
     elif use.kind == "string":
         if _is_run(view, use.node):
-            yield _finding(view, view.span(use.node), _rest_of_list(view, use.node))
+            yield _finding(context, view.span(use.node), _rest_of_list(view, use.node))
     elif use.kind == "import" or not _is_imported(use):
-        yield _finding(view, view.span(use.node), "")
+        yield _finding(context, view.span(use.node), "")
 
 
-def _finding(view: ModuleView, span: Span, options: str) -> Finding:
-    return Finding("TL206", view.path, span, MESSAGE, help=advice_for(options))
+def _finding(context: Context, span: Span, options: str) -> Finding:
+    path = context.view.path
+    return Finding("TL206", path, span, MESSAGE, help=advice_for(options, path, context.project))
 
 
 def _is_imported(use: Use) -> bool:
@@ -116,8 +120,9 @@ def _rest_of_list(view: ModuleView, node: ast.expr | ast.alias) -> str:
     return " ".join(str(item.value) for item in items if isinstance(item, ast.Constant))
 
 
-def _commands(view: ModuleView, call: ast.Call) -> Iterator[Finding]:
+def _commands(context: Context, call: ast.Call) -> Iterator[Finding]:
     """Command lines, written as text, that a call starts: in its first argument, or in what that is assigned from."""
+    view = context.view
     arguments = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg in {"args", "cmd"})]
     names: set[str] = set()
     pending: list[ast.AST] = list(arguments)
@@ -126,7 +131,7 @@ def _commands(view: ModuleView, call: ast.Call) -> Iterator[Finding]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             match = RUN.search(node.value)
             if match is not None:
-                yield _finding(view, _span_of(view, node), node.value[match.end() :])
+                yield _finding(context, _span_of(view, node), node.value[match.end() :])
         elif isinstance(node, ast.Name) and node.id not in names:
             names.add(node.id)
             scope = view.scope_at(node).lookup(node.id)

@@ -447,8 +447,27 @@ def test_a_launcher_counts_where_it_is_run(tmp_path: Path, text: str, name: str,
 
 def test_the_advice_fits_the_options(tmp_path: Path) -> None:
     command = "python -m torch.distributed.launch"
-    put(tmp_path, {"a.sh": f"{command} --use_env x.py\n{command} x.py\n"})
-    with_env, without = (item["help"] for item in report(tmp_path)["findings"])
+    put(tmp_path, {"a.sh": f"{command} --use_env x.py\n{command} x.py\n{command} $MORE x.py\n"})
+    with_env, without, unseen = (item["help"] for item in report(tmp_path)["findings"])
     assert "Drop `--use_env`" in with_env and "LOCAL_RANK" not in with_env
-    assert 'os.environ["LOCAL_RANK"]' in without and "Drop" not in without
+    assert "LOCAL_RANK" in without and "rop" not in without
     assert "with the dash" in without and "with the dash" not in with_env
+    assert "drop it" in unseen
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"x.py": 'p.add_argument("--local_rank", type=int)\n'}, "The script takes it at x.py:1, and has to read"),
+        ({"x.py": "import os\n\np.add_argument('--local-rank')\n"}, "The script takes it at x.py:3, and has to read"),
+        ({"run/x.py": "p.add_argument('--local-rank')\n"}, "takes such an option at run/x.py:1: where that is"),
+        ({"x.py": "rank = int(os.environ['LOCAL_RANK'])\n"}, "No Python file of this project spells that option out"),
+        ({"README.md": '`"--local_rank"`\n'}, "No Python file of this project spells that option out"),
+    ],
+)
+def test_the_advice_says_where_the_project_takes_the_option(
+    files: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    put(tmp_path, {"a.sh": "python -m torch.distributed.launch --nproc_per_node 2 x.py --local\n", **files})
+    (found,) = report(tmp_path)["findings"]
+    assert expected in found["help"]

@@ -49,34 +49,62 @@ def arguments_of(view: ModuleView, project: Project, parameter: ast.arg) -> list
 
     The index that `torch.multiprocessing.spawn` passes is not among them.
     """
+    given = arguments_everywhere(view, project, parameter)
+    return [value for _, value in given] if given is not None and all(home is view for home, _ in given) else None
+
+
+def arguments_everywhere(
+    view: ModuleView, project: Project, parameter: ast.arg
+) -> list[tuple[ModuleView, ast.expr]] | None:
+    """Everything that the project calls a parameter of a module-level function with, and where; None if a use is no call.
+
+    A default belongs to the function's own file. The index that `torch.multiprocessing.spawn` passes is not among them.
+    """
     function = _function(view, parameter)
     if function is None or not isinstance(view.parent(function), ast.Module) or function.decorator_list:
         return None
     if parameter not in (*function.args.args, *function.args.kwonlyargs) or function.args.vararg is not None:
         return None
-    if view.scopes.module.bindings.get(function.name, [None])[0] is None:
+    if len(view.scopes.module.bindings.get(function.name, ())) != 1:
         return None
-    if len(view.scopes.module.bindings[function.name]) != 1 or project.uses_elsewhere(view, function.name) != []:
+    elsewhere = project.uses_elsewhere(view, function.name)
+    if elsewhere is None:
         return None
-    positional = [argument.arg for argument in function.args.args]
-    spawned = spawned_targets(view)
-    found: list[ast.expr] = []
-    for chain in view.scopes.chains.get(function.name, ()):
-        if not _names(view, chain.root, function):
-            continue
-        if any(chain.root is target for target in spawned):
-            if positional[:1] != [parameter.arg]:
-                return None
-            continue
-        call = view.parent(chain.root)
-        if not isinstance(call, ast.Call) or call.func is not chain.root:
+    here = [chain.root for chain in view.scopes.chains.get(function.name, ()) if _names(view, chain.root, function)]
+    default = defaults_of(function.args).get(parameter.arg)
+    uses: list[tuple[ModuleView, ast.expr | ast.alias]] = [(view, node) for node in here]
+    uses += [(home, use.node) for home, use in elsewhere if not isinstance(use.node, ast.alias)]
+    found: list[tuple[ModuleView, ast.expr]] = []
+    for home, node in uses:
+        call = home.parent(node)
+        if not isinstance(call, ast.Call):
             return None
-        given = named_arguments(call, positional)
-        value = given.get(parameter.arg, defaults_of(function.args).get(parameter.arg)) if given is not None else None
-        if value is None:
+        given = _given(home, call, node, function.args, parameter.arg)
+        if given is None:
             return None
-        found.append(value)
+        found += [(view if value is default else home, value) for value in given]
     return found
+
+
+def _given(
+    view: ModuleView, call: ast.Call, node: ast.AST, parameters: ast.arguments, wanted: str
+) -> list[ast.expr] | None:
+    """What one call gives to a parameter, nothing where it is the index of a spawned process; None if that is not known."""
+    positional = [argument.arg for argument in parameters.args]
+    if call.func is node:
+        given = named_arguments(call, positional)
+    elif any(target is node for target in spawned_targets(view)):
+        if positional[:1] == [wanted]:
+            return []
+        handed = next((keyword.value for keyword in call.keywords if keyword.arg == "args"), None)
+        handed = call.args[1] if len(call.args) > 1 else handed
+        if not isinstance(handed, ast.Tuple) or any(isinstance(item, ast.Starred) for item in handed.elts):
+            return None
+        given = dict(zip(positional[1:], handed.elts, strict=False))
+    else:
+        return None
+    value = given.get(wanted, defaults_of(parameters).get(wanted)) if given is not None else None
+    return None if value is None else [value]
 
 
 def default_of(view: ModuleView, parameter: ast.arg) -> ast.expr | None:

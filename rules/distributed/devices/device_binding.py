@@ -35,6 +35,7 @@ from torchlift.rules.distributed.devices.init_call import InitCall, NcclWhen, re
 from torchlift.rules.distributed.devices.local_rank import LOCAL_RANKS, visible_rank
 from torchlift.rules.distributed.devices.process_device import ProcessDevice, barrier_between, process_device
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.groups.backends import is_never_nccl
 from torchlift.rules.rule import Context
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -88,6 +89,8 @@ def _read(context: Context, use: Use) -> UnboundInit | None:
         return None  # a library that wraps the function chooses the device itself
     init = read_init_call(view, use.call)
     if init is None or init.backend == "other" or _knows_older_torch(view, use.call):
+        return None
+    if init.backend == "unknown" and is_never_nccl(view, context.project, init.arguments["backend"]):
         return None
     found = process_device(view, init)
     if init.single and found is None:

@@ -1,11 +1,13 @@
 """Commands that start `torch.distributed.launch`, and what torchrun makes of their options.
 
 Source: `torch/distributed/launch.py` and `torch/distributed/run.py` of the torch 2.10.0-2.15.0 wheels, read 2026-11-21; the
-dash of `--local-rank`: launch.py of 2.13.0, lines 101-113, and run.py, line 966.
+dash of `--local-rank`: launch.py of 2.13.0, lines 101-113, and run.py, line 966. Deprecated since torch 1.9:
+https://github.com/pytorch/pytorch/issues/60262, read 2026-11-26.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from torchlift.lazy_pattern import lazy_pattern
@@ -25,13 +27,13 @@ VALUE = lazy_pattern(
 )
 """Where the value of a variable or a key is the module, or begins with it and goes on with options."""
 
-MESSAGE = (
-    "`torch.distributed.launch` is deprecated: torch 2.10 to 2.15, and maybe earlier ones, warn that it will be "
-    "removed."
-)
+MESSAGE = "`torch.distributed.launch` is deprecated since torch 1.9; torch 2.10 to 2.15 warn that it will be removed."
 
 _USE_ENV = lazy_pattern(r"(?<![\w-])--use[-_]env\b")
 _SCRIPT = lazy_pattern(r"[\w./${}-]*\.py\b")
+_VARIABLE = lazy_pattern(r"\$|\{\w|%\w")
+_NAMED = lazy_pattern(r"(?:^|[\s\"'])(?P<name>[\w./-]+\.py)\b")
+_OPTIONS = tuple(f"{quote}--local{mark}rank{quote}" for quote in "\"'" for mark in "_-")
 _COMMAND = 600
 """Characters behind the module in which a command with its options and its script ends, on one line or on several."""
 
@@ -56,16 +58,49 @@ def passes_local_rank(project: Project, script: str) -> str | None:
     return None
 
 
-def advice_for(options: str) -> str:
-    """What to write instead of a command whose text behind the module is `options`."""
+def advice_for(options: str, path: str, project: Project) -> str:
+    """What to write instead of a command in the file `path` whose text behind the module is `options`."""
     replacement = (
         "Write `torchrun` for `python -m torch.distributed.launch`, or `torch.distributed.run` for the module; "
         "`--nproc_per_node`, `--nnodes`, `--node_rank`, `--master_addr` and `--master_port` stay."
     )
     if _USE_ENV.search(options):
         return f"{replacement} Drop `--use_env`, which torchrun always does."
-    return (
-        f"{replacement} torchrun passes no `--local-rank` to the script (the old module does, since torch 2.0 with the dash, "
-        "which a parser that only knows `--local_rank` refuses); the script has to read "
-        '`int(os.environ["LOCAL_RANK"])` instead. Where `--use_env` is given, drop it: torchrun knows no such option.'
+    unseen = not options.strip() or _VARIABLE.search(options) is not None
+    dropped = (
+        " If `--use_env` comes with the rest of the command, drop it: torchrun knows no such option." if unseen else ""
     )
+    return f"{replacement} {_about_the_script(options, path, project)}{dropped}"
+
+
+def _about_the_script(options: str, path: str, project: Project) -> str:
+    """What has to change in a script that the old module passed `--local-rank`, by who takes such an option in the project."""
+    passed = (
+        "torchrun passes no `--local-rank` to the script, as the old module does (since torch 2.0 with the dash, which a parser that "
+        "only knows `--local_rank` refuses)."
+    )
+    read = 'has to read `int(os.environ["LOCAL_RANK"])` instead'
+    takers = project.once(_takers)
+    named = _NAMED.search(options)
+    scripts = (
+        {posixpath.normpath(named["name"]), posixpath.normpath(posixpath.join(posixpath.dirname(path), named["name"]))}
+        if named
+        else set()
+    )
+    own = next((place for place in takers if place.rpartition(":")[0] in scripts), None)
+    if own is not None:
+        return f"{passed} The script takes it at {own}, and {read}."
+    if takers:
+        more = f" and {len(takers) - 1} more places" if len(takers) > 2 else f" and {takers[1]}" if takers[1:] else ""
+        return f"{passed} This project takes such an option at {takers[0]}{more}: where that is what this command starts, it {read}."
+    return (
+        f"{passed} No Python file of this project spells that option out: unless arguments of a library or of a dataclass take it, "
+        "the script needs no change. `LOCAL_RANK` is in the environment with both."
+    )
+
+
+def _takers(project: Project) -> tuple[str, ...]:
+    """`path:line` of each place in Python that spells the option out."""
+    found = {place for places in project.places(_OPTIONS).values() for place in places}
+    python = [place for place in found if place.rpartition(":")[0].endswith(".py")]
+    return tuple(sorted(python, key=lambda place: (place.rpartition(":")[0], int(place.rpartition(":")[2]))))

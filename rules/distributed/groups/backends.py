@@ -10,7 +10,8 @@ import re
 from typing import Literal
 
 from torchlift.project import Collector, Project
-from torchlift.rules.analysis.values.parameter_values import arguments_of, named_arguments
+from torchlift.rules.analysis.project.installable import packaging_of
+from torchlift.rules.analysis.values.parameter_values import arguments_everywhere, named_arguments
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.view import ModuleView
 
@@ -84,7 +85,7 @@ BACKENDS = Collector("distributed.backends", ("init_process_group",), _collect)
 def named_backends(project: Project) -> frozenset[str | None]:
     """Everything that the project names as backend of its default group, in lower case; by `backend_text`.
 
-    Where the backend is a parameter of a function that is called in its own file only, what it is called with counts.
+    Where the backend is a parameter of a function, what the project calls it with counts, if all of its calls are known.
     """
     return project.once(_named_backends)
 
@@ -102,13 +103,27 @@ def _with_callers(project: Project, view: ModuleView) -> set[str | None]:
     for use in view.uses(_INIT):
         if use.kind == "call" and use.call is not None:
             node = _argument(use.call)
-            binding = view.definition(node) if isinstance(node, ast.Name) else None
-            parameter = binding.node if binding is not None and isinstance(binding.node, ast.arg) else None
-            given = arguments_of(view, project, parameter) if parameter is not None else None
-            found.update([_asked_for(view, use.call)] if not given else (backend_text(view, one) for one in given))
+            given = _callers_give(view, project, node) if node is not None else None
+            found.update([_asked_for(view, use.call)] if not given else given)
         elif use.kind == "reference":
             found.add(None)
     return found
+
+
+def _callers_give(view: ModuleView, project: Project, node: ast.expr) -> set[str | None] | None:
+    """What a backend that is a parameter is called with, by `backend_text`; None unless all of its calls are known."""
+    binding = view.definition(node) if isinstance(node, ast.Name) else None
+    parameter = binding.node if binding is not None and isinstance(binding.node, ast.arg) else None
+    given = arguments_everywhere(view, project, parameter) if parameter is not None else None
+    return {backend_text(home, one) for home, one in given} if given is not None else None
+
+
+def is_never_nccl(view: ModuleView, project: Project, node: ast.expr) -> bool:
+    """Whether a backend is a parameter that every caller gives another backend than NCCL, and no user of a package calls."""
+    if packaging_of(project, view.path) is not None:
+        return False
+    given = _callers_give(view, project, node)
+    return bool(given) and all(_kind(text) == "other" for text in given or ())
 
 
 def project_backends(project: Project) -> frozenset[Backend]:

@@ -457,3 +457,35 @@ def test_a_project_that_chooses_the_visible_gpus_is_not_told_of_another_device(s
     code = f"def f(gpu):\n    {sets}\n    torch.cuda.set_device(0)\n    dist.init_process_group('nccl')\n"
     assert [item.code for item in findings(tmp_path, code)[0] if item.code == "TL202"] == []
     assert [item.code for item in findings(tmp_path, code.replace("CUDA_VISIBLE_DEVICES", "OTHER"))[0]] == ["TL202"]
+
+
+_GIVEN_BACKEND = "def setup(rank, backend):\n    dist.init_process_group(backend, rank=rank, world_size=2)\n"
+_NEVER = {
+    "calls here": {"main.py": "\n\nsetup(0, 'gloo')\nsetup(1, backend='mpi')\n"},
+    "a call of another file": {"other.py": "import main\n\nmain.setup(0, 'gloo')\n"},
+    "spawned processes": {"main.py": "\n\nimport torch.multiprocessing as mp\n\nmp.spawn(setup, args=('gloo',), nprocs=2)\n"},
+    "spawned by another file": {
+        "other.py": "import torch.multiprocessing as mp\nfrom main import setup\n\nmp.spawn(setup, ('gloo',), 2)\n"
+    },
+}  # fmt: skip
+_MAYBE = {
+    "one caller of several": {"main.py": "\n\nsetup(0, 'gloo')\n", "other.py": "import main\n\nmain.setup(1, 'nccl')\n"},
+    "an option": {"main.py": "\n\nsetup(0, args.backend)\n"},
+    "no caller": {},
+    "handed on": {"main.py": "\n\nsetup(0, 'gloo')\nstart(setup)\n"},
+    "a package": {"main.py": "\n\nsetup(0, 'gloo')\n", "setup.py": "from setuptools import setup\n\nsetup(name='a')\n"},
+    "spawned with arguments that are made elsewhere": {
+        "main.py": "\n\nimport torch.multiprocessing as mp\n\nmp.spawn(setup, args=given, nprocs=2)\n"
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"), [(files, 0) for files in _NEVER.values()] + [(files, 1) for files in _MAYBE.values()]
+)
+def test_a_backend_that_no_caller_calls_nccl_is_left_alone(
+    files: dict[str, str], expected: int, tmp_path: Path
+) -> None:
+    others = {name: text for name, text in files.items() if name != "main.py"}
+    found, _ = findings(tmp_path, _GIVEN_BACKEND + files.get("main.py", ""), others)
+    assert len(found) == expected
