@@ -113,9 +113,8 @@ class PythonDocument(Document):
         from torchlift.migrate.fix.rewrite.leftovers import leftovers
         from torchlift.migrate.fix.rewrite.orphans import orphans
 
-        left = [
-            what for find in (unused_imports, orphans, leftovers) for what in find(self.project, self.view, rewrites)
-        ]
+        once = tuple(dict.fromkeys(rewrites))  # several findings of one condition have the same ones
+        left = [what for find in (unused_imports, orphans, leftovers) for what in find(self.project, self.view, once)]
         return tuple(dict.fromkeys(left))
 
     def tidied(self, new: SourceText) -> SourceText:

@@ -48,10 +48,15 @@ def agree(wishes: Sequence[Wish], build: Build) -> Agreement:
 def _one_by_one(members: Sequence[int], wishes: Sequence[Wish], build: Build) -> dict[int, Exception]:
     taken: list[Rewrite] = []
     refused: dict[int, Exception] = {}
+    whole: set[Wish] = set()
     for index in members:
+        wish = wishes[index]
+        if wish in whole:
+            continue  # as several operands of one condition have it: it asks for nothing more
         try:
-            build([*taken, *wishes[index]])
-            taken += wishes[index]
+            build([*taken, *wish])
+            taken += wish
+            whole.add(wish)
         except Exception as error:
             refused[index] = error
     return refused

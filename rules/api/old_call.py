@@ -117,11 +117,17 @@ def old_uses(
         return
     if use.kind == "reference" and _is_called_by_another_name(view, use.node):
         return
-    found = answer(use.call) if use.call is not None else CallAdvice(old.advice)
+    found = answer(use.call) if use.call is not None else CallAdvice(_without_a_call(use, old))
     fix = found.fix
     if fix is not None and may_leave_import(use):
         fix = replace(fix, still_reported=True)
     yield Finding(code, view.path, view.span(use.call or use.node), f"{said}.", severity, found.help, fix)
+
+
+def _without_a_call(use: Use, old: OldName) -> str:
+    """The advice where the name stands for itself, which tells how calls of it are written."""
+    here = {"reference": "It is handed on here, and not called.", "base": "It is a base class here."}.get(use.kind)
+    return f"{here} Where it is called: {old.advice[0].lower()}{old.advice[1:]}" if here else old.advice
 
 
 def may_leave_import(use: Use) -> bool:

@@ -34,7 +34,13 @@ class Advice:
         return self.older or f"{self.text} It needs torch {self.since}."
 
 
-_PT2E = Advice("It lives in torchao now, with the same names: `torchao.quantization.pt2e`.")
+# Modules and names of torchao 0.18.0's wheel, and of ExecuTorch's repository, read 2026-11-26.
+_QUANTIZE_PT2E = Advice("It lives in torchao now, with the same names: `torchao.quantization.pt2e.quantize_pt2e`.")
+_PT2E = Advice("It lives in torchao now, below `torchao.quantization.pt2e`.")
+_QUANTIZERS = Advice(
+    "It lives in torchao now: `torchao.quantization.pt2e.quantizer` has modules of the same names, but `xnnpack_quantizer`, which is "
+    "ExecuTorch's (`executorch.backends.xnnpack.quantizer.xnnpack_quantizer`)."
+)
 _MULTI_GPU = Advice(
     "One process drives one GPU now: start as many ranks as there are GPUs and call the function without `_multigpu` with one "
     "tensor."
@@ -136,9 +142,9 @@ ADVICE: dict[str, Advice] = {
             "It applied the first FSDP without a wrapper. `FullyShardedDataParallel` of `torch.distributed.fsdp` is that one with a "
             "wrapper; its `fully_shard`, of torch 2.6 and newer, is the second FSDP, with other arguments."
         ),
-        "torch.ao.quantization.quantize_pt2e": _PT2E,
+        "torch.ao.quantization.quantize_pt2e": _QUANTIZE_PT2E,
         "torch.ao.quantization.pt2e": _PT2E,
-        "torch.ao.quantization.quantizer": _PT2E,
+        "torch.ao.quantization.quantizer": _QUANTIZERS,
         "torch.utils.bottleneck": Advice("Use `torch.profiler.profile`, or `python -m cProfile` for the Python side."),
         "torch.autograd.function.traceable": Advice("Drop the decorator: it had no effect any more."),
         "torch.profiler.ExecutionGraphObserver": Advice(

@@ -71,7 +71,7 @@ def _since(row: Deprecated) -> str:
         return f"was deprecated in torch {named[1]}"
     if not row.oldest:
         return f"was deprecated in {row.release}"
-    return f"is deprecated: {row.release} says so, and releases before it were not read"
+    return f"is deprecated, as {row.release} says"
 
 
 def _own_words(row: Deprecated) -> str | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
+from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
 from torchlift.rules.api.absence import asks_for
 from torchlift.rules.api.changes import ChangedParameter, changed_parameters, gone_names, parameters
 from torchlift.rules.api.table_rule import is_common, is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
+from torchlift.source import Span
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -41,8 +42,8 @@ RULE = Rule(
         "only the order changed, something else than before. The schedulers of `torch.optim.lr_scheduler` lost `verbose` in 2.7."
     ),
     fix=(
-        "Safe: `verbose=False` of a scheduler is dropped, which never did anything. Needs review: any other literal `verbose` is "
-        "dropped, and nothing is printed any more. The rest is manual: the message names the release, and the advice shows the "
+        "Safe: `verbose=False` of a scheduler is dropped, which never did anything, and `use_cuda=False` of a profiler, the default. Needs "
+        'review: any other literal `verbose` is dropped, and nothing is printed any more; `use_cuda=True` becomes `use_device="cuda"`. The rest is manual: the message names the release, and the advice shows the '
         "parameters as they are now. Calls with `**options` are judged by what is written out."
     ),
     targets=tuple(sorted(changed_parameters())),
@@ -64,11 +65,9 @@ _LOGS = (
 )
 _AGENT = "It belongs to the agent now: `LocalElasticAgent(..., logs_specs=DefaultLogsSpecs(redirects=..., tee=...))`, since torch 2.3."
 # What took a parameter's place, read in the wheels of the release that dropped it.
+_USE_CUDA = ("torch.autograd.profiler.profile", "use_cuda")
 _INSTEAD = {
-    (
-        "torch.autograd.profiler.profile",
-        "use_cuda",
-    ): 'Write `use_device="cuda"` where it is true and `use_device=None` where it is not; it exists since torch 2.1.',
+    _USE_CUDA: 'Write `use_device="cuda"` where it is true and `use_device=None` where it is not; it exists since torch 2.1.',
     ("torch.distributed.launcher.api.LaunchConfig", "log_dir"): _LOGS,
     ("torch.distributed.launcher.LaunchConfig", "log_dir"): _LOGS,
     ("torch.distributed.elastic.multiprocessing.start_processes", "log_dir"): _LOGS,
@@ -80,12 +79,6 @@ _INSTEAD = {
     ("torch.distributed.tensor.parallel.parallelize_module", "tp_mesh_dim"): (
         "Pass the dimension of the mesh itself: `device_mesh['tp']`, by the name that `init_device_mesh` gave it."
     ),
-}
-
-# The same where the value is written out.
-_WRITTEN_OUT: dict[tuple[str, object], str] = {
-    ("use_cuda", True): 'Write `use_device="cuda"`, which exists since torch 2.1.',
-    ("use_cuda", False): "Drop it: that is the default.",
 }
 
 
@@ -146,14 +139,24 @@ def _finding(row: ChangedParameter, call: ast.Call, use: Use, context: Context, 
         advice = f"Write `{row.renamed}=`."
     elif (row.name, row.parameter) in _INSTEAD:
         value = next((item.value for item in call.keywords if item.arg == row.parameter), None)
-        known = _WRITTEN_OUT.get((row.parameter, value.value)) if isinstance(value, ast.Constant) else None
-        advice = known or _INSTEAD[row.name, row.parameter]
+        advice = _INSTEAD[row.name, row.parameter]
+        if (row.name, row.parameter) == _USE_CUDA and isinstance(value, ast.Constant):
+            advice, fix = _without_use_cuda(view.span(call), bool(value.value))
     elif row.after:
         advice = f"Its parameters in {row.release}: `{row.after}`."
     if row.change == "order":  # only the author knows for which order the call was written
         advice = f"Pass it by name, which means the same in both. {advice}"
         return Finding("TL404", view.path, view.span(call), message, Severity.WARNING, advice)
     return Finding("TL404", view.path, view.span(call), message, Severity.ERROR, advice, fix)
+
+
+def _without_use_cuda(call: Span, was: bool) -> tuple[str | None, Fix]:
+    """How a profiler is made that was told whether to watch CUDA, and what has to be said about it."""
+    if not was:  # the default of every release that has the parameter
+        return None, Fix("Drop `use_cuda`", Safety.SAFE, (EditCall(call, drop=("use_cuda",)),))
+    edit = EditCall(call, drop=("use_cuda",), add=(("use_device", Template('"cuda"')),))
+    review = "Needs review: `use_device` exists since torch 2.1, and was tried with torch 2.13."
+    return review, Fix('Say `use_device="cuda"`', Safety.UNSAFE, (edit,), TorchVersion(2, 1))
 
 
 def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
@@ -236,6 +239,27 @@ EXAMPLES = (
         "import torch\n\n\ndef plan(optimizer, talk):\n"
         "    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10, verbose=talk)\n",
         why="a value that is known at run time only",
+    ),
+    Bad(
+        "import torch\n\n\ndef watch(run, on):\n    with torch.autograd.profiler.profile(enabled=on, use_cuda=False) as seen:\n"
+        "        run()\n    return seen\n",
+        "import torch\n\n\ndef watch(run, on):\n    with torch.autograd.profiler.profile(enabled=on) as seen:\n"
+        "        run()\n    return seen\n",
+        why="a profiler that was told to leave CUDA alone",
+        run="result = [event.key for event in watch(lambda: torch.ones(2), True).key_averages()]",
+    ),
+    Bad(
+        "import torch\n\n\ndef watch(run):\n    with torch.autograd.profiler.profile(use_cuda=True) as seen:\n"
+        "        run()\n    return seen\n",
+        'import torch\n\n\ndef watch(run):\n    with torch.autograd.profiler.profile(use_device="cuda") as seen:\n'
+        "        run()\n    return seen\n",
+        safety="unsafe",
+        why="a profiler that watches CUDA",
+        run="result = [event.key for event in watch(lambda: torch.ones(2)).key_averages()]",
+    ),
+    Bad(
+        "import torch\n\n\ndef watch(cuda):\n    return torch.autograd.profiler.profile(use_cuda=cuda)\n",
+        why="a switch that may be off",
     ),
     Bad(
         "from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module\n\n\ndef split(model, mesh):\n"

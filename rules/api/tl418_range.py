@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
+from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.api import old_call
 from torchlift.rules.api.old_call import Argument, CallAdvice, OldName
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -65,7 +66,7 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     new_end = Template(str(last + (1 if step > 0 else -1))) if last is not None else _behind(view, end.value, step)
     add: tuple[tuple[str, Template], ...] = ()
     imports = name[1]
-    if "dtype" not in given and "out" not in given:
+    if "dtype" not in given and "out" not in given and not _becomes_whole(view, call):
         default = old_call.spelled(view, use, "torch.get_default_dtype")
         if default is None:
             return CallAdvice(_OLD.advice)
@@ -75,7 +76,7 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     review = (
         ""
         if last is not None
-        else f"`{view.text(end.value)}` must be a whole number that is not before the start; `range` raises for such an end, "
+        else f"`{one_line(view, end.value)}` must be a whole number that is not before the start; `range` raises for such an end, "
         "`arange` is empty."
     )
     if add and "jit" in view.source.text:
@@ -90,6 +91,13 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
 def _whole(argument: Argument) -> int | None:
     value = argument.constant
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _becomes_whole(view: ModuleView, call: ast.Call) -> bool:
+    """Whether nothing but `.long()` gets to see the result."""
+    method = view.parent(call)
+    above = view.parent(method) if isinstance(method, ast.Attribute) and method.attr == "long" else None
+    return isinstance(above, ast.Call) and above.func is method and not above.args and not above.keywords
 
 
 def _behind(view: ModuleView, end: ast.expr, step: int) -> Template:
@@ -137,6 +145,13 @@ EXAMPLES = (
         safety="unsafe",
         why="downwards",
         run="result = f(7)",
+    ),
+    Bad(
+        "import torch\n\n\ndef f(items):\n    return torch.range(0, len(items) -\n                          1).long()\n",
+        "import torch\n\n\ndef f(items):\n    return torch.arange(0, len(items)).long()\n",
+        safety="unsafe",
+        why="made whole at once, so that the type before does not matter",
+        run="result = f('abcd')",
     ),
     Bad("import torch\n\nx = torch.range(0, 1, 0.1)\n", why="a fractional step"),
     Bad("from torch import range\n\nx = range(0, 9.5)\n", why="imported in the place of the builtin"),

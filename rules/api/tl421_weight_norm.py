@@ -70,10 +70,10 @@ _OLD_STATE = ("weight_g", "weight_v", "bias_g")
 _IN_CODE = lazy_pattern(rf"^[^#\n]*?\b({'|'.join(_OLD_STATE)})\b", re.MULTILINE)
 
 
-def _collect(source: SourceText) -> int | None:
-    """The first line that speaks of the state of the old form."""
+def _collect(source: SourceText) -> tuple[int, str] | None:
+    """The first line that speaks of the state of the old form, and the name that it has for it."""
     found = _IN_CODE.search(source.text)
-    return source.location(found.start(1))[0] if found else None
+    return (source.location(found.start(1))[0], found[1]) if found else None
 
 
 _STATE = Collector("weight_norm_state", _OLD_STATE, _collect, reads_text=True)
@@ -126,7 +126,11 @@ def _state_of_old_form(context: Context) -> str:
     state = sorted(context.project.records(_STATE).items(), key=lambda item: (item[0] != context.view.path, item))
     if not state:
         return ""
-    return f" Not rewritten: {state[0][0]}:{state[0][1]} uses the state of the old form, which has to change with it."
+    path, (line, word) = state[0]
+    return (
+        f" Not rewritten: `{word}` at {path}:{line} works on the old form only; where a module from here gets there, both have to "
+        "change together."
+    )
 
 
 def _applied(use: Use, call: ast.Call, context: Context) -> CallAdvice:

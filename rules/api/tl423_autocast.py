@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.old_amp import CACHE, DTYPES, may_choose_dtype, touches_cache, triggers
-from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled, value_of
+from torchlift.rules.api.old_call import Argument, CallAdvice, OldName, bind, changed, old_uses, spelled, value_of
 from torchlift.rules.api.old_class_tests import (
     class_tests,
     finding_about_annotation,
@@ -19,6 +19,7 @@ from torchlift.rules.api.old_class_tests import (
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _DEVICES = {
     "torch.cuda.amp.autocast": ("cuda", "float16"),
@@ -41,7 +42,7 @@ RULE = Rule(
         "one takes the dtype of the autocast around it, where the old ones always meant float16 on CUDA and bfloat16 on the CPU."
     ),
     fix=(
-        "Safe: arguments become keywords, and the dtype that the old default meant is written out, unless the project can have no other. `cache_enabled=True` is "
+        "Safe: arguments become keywords, and the dtype that the old default meant is written out, unless the project can have no other, or autocast is off and nothing below can switch it on. `cache_enabled=True` is "
         "written out too where the project touches that setting anywhere. Where the project asks for an instance of the old class, "
         "that test is offered for review first, to ask for the base class; what only `with` gets to see is not held back by it."
     ),
@@ -100,7 +101,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             return CallAdvice(old.advice)
         positional = [(key, argument) for key, argument in given.items() if argument.key != key]
         add = [(key, value_of(view, argument)) for key, argument in positional]
-        written = "dtype" not in given and may_choose_dtype(context.project, view.path)
+        written = (
+            "dtype" not in given and not _is_off(view, call, given) and may_choose_dtype(context.project, view.path)
+        )
         if written:
             add.append(("dtype", Template(kind[0])))
         if "cache_enabled" not in given and touches_cache(context.project):
@@ -133,6 +136,38 @@ def _is_entered_unseen(view: ModuleView, call: ast.Call) -> bool:
     return isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) and call in above.decorator_list
 
 
+def _is_off(view: ModuleView, call: ast.Call, given: Mapping[str, Argument]) -> bool:
+    """Whether autocast is off in the code that a call is for, and nothing there can turn it on again."""
+    enabled = given.get("enabled")
+    if enabled is None or enabled.constant is not False:
+        return False
+    above = view.parent(call)
+    with_statement = view.parent(above) if isinstance(above, ast.withitem) else None
+    if not isinstance(with_statement, (ast.With, ast.AsyncWith)):
+        return False
+    calls = [node for statement in with_statement.body for node in walk(statement) if isinstance(node, ast.Call)]
+    return all(_opens_no_autocast(view, one) for one in calls)
+
+
+def _opens_no_autocast(view: ModuleView, call: ast.Call) -> bool:
+    name = view.certain_name(call.func)
+    if name.startswith("torch."):
+        if "autocast" in name:
+            return False
+        return name.startswith(("torch.nn.functional.", "torch.linalg.", "torch.special.")) or name.count(".") == 1
+    if isinstance(call.func, ast.Name):
+        return view.resolve(call.func) is None and call.func.id in _PLAIN_FUNCTIONS
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _OF_TENSORS
+
+
+# What tensors have and modules do not, or do without computing anything.
+_OF_TENSORS = frozenset(
+    "abs argmax argmin bool clamp contiguous cos cpu cuda cumsum detach dim div double exp expand expand_as flatten float gather half "
+    "int item log log_softmax long matmul max mean min mm mul norm numel numpy permute pow prod repeat reshape round sigmoid sin size "
+    "softmax sqrt squeeze std sub sum t tanh to tolist topk transpose type type_as unbind unsqueeze var view".split()
+)
+_PLAIN_FUNCTIONS = frozenset({"abs", "float", "int", "len", "max", "min", "range", "sum", "zip"})
+
 _SEEN = """import torch
 def seen(context):
     return [context.device, str(context.fast_dtype), context._enabled, context._cache_enabled]
@@ -164,6 +199,16 @@ EXAMPLES = (
         '        with torch.amp.autocast("cpu", dtype=torch.bfloat16, cache_enabled=True):\n            return x @ x\n',
         why="inside another autocast",
         run="x = torch.arange(4.0).reshape(2, 2).cos()\nresult = f(x)",
+    ),
+    Bad(
+        "import torch\nimport torch.nn.functional as F\n\nKIND = torch.bfloat16\n\n\ndef loss(x, y):\n    with torch.cuda.amp.autocast(enabled=False):\n"
+        "        return F.mse_loss(x.float(), y).sum() / max(1.0, y.numel())\n\n\ndef run(net, x):\n"
+        "    with torch.cuda.amp.autocast(enabled=False):\n        return net(x)\n",
+        'import torch\nimport torch.nn.functional as F\n\nKIND = torch.bfloat16\n\n\ndef loss(x, y):\n    with torch.amp.autocast("cuda", enabled=False):\n'
+        "        return F.mse_loss(x.float(), y).sum() / max(1.0, y.numel())\n\n\ndef run(net, x):\n"
+        '    with torch.amp.autocast("cuda", enabled=False, dtype=torch.float16):\n        return net(x)\n',
+        why="switched off, where nothing can switch it on again and where a module may",
+        run="x = torch.arange(4.0)\nresult = [loss(x, x + 1), run(torch.sin, x)]",
     ),
     Bad(
         "import torch.cuda.amp as amp\n\n\ndef f():\n    return amp.autocast()\n",

@@ -66,8 +66,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
     def answer(call: ast.Call) -> CallAdvice:
         name = spelled(view, use, "torch.amp.GradScaler")
-        if name is None or any(keyword.arg in {"device", None} for keyword in call.keywords):
-            return CallAdvice(old.advice)
+        if name is None or any(keyword.arg == "device" for keyword in call.keywords):
+            return CallAdvice(old.advice)  # what `**` brings cannot be a device, which the old class does not take
         if (test := first_test(context, _TESTS)) is not None:
             return waits(test, _BASE)
         edit = EditCall(view.span(call), Template(name[0]), view.span(call.func), first=Template(f'"{device}"'))
@@ -98,6 +98,12 @@ EXAMPLES = (
         '    return torch.amp.GradScaler("cuda", 1024.0, enabled=use_amp), torch.amp.GradScaler("cpu")\n',
         why="made with other arguments",
         run=_SEEN + "result = [seen(scaler) for scaler in make(True)]",
+    ),
+    Bad(
+        "import torch\n\noptions = {'init_scale': 4.0}\nscaler = torch.cuda.amp.GradScaler(**options)\n",
+        "import torch\n\noptions = {'init_scale': 4.0}\nscaler = torch.amp.GradScaler(\"cuda\", **options)\n",
+        why="arguments that are spread",
+        run=_SEEN + "result = seen(scaler)",
     ),
     Bad(
         "from torch.cuda.amp import GradScaler\n\nscaler = GradScaler()\n",

@@ -18,9 +18,10 @@ from torchlift.finding import (
 )
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
-from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
+from torchlift.rules.torchscript.captures.artifacts import Artifact, opened_path, read_artifact, unknown_writers
 from torchlift.rules.torchscript.captures.export_beside import export_beside
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.proofs.recorded_capture import (
@@ -164,18 +165,14 @@ class _Plan:
             self.refusals.append(beside)
         seen = self.recorded is not None and self.recorded.proved
         if not artifact.writers and not seen:
-            self.refusals.append(
-                f"nothing in this project is seen to write {artifact.title}, and `torch.export.load` opens no TorchScript "
-                "archive: whoever makes the file has to write it with `torch.export.save` first, or `torchlift convert` makes a "
-                ".pt2 of the file, where both do the same"
-            )
+            self.refusals.append(self._no_writer())
         obstacle = artifact.obstacle()
         if obstacle is not None and not seen:
             self.assume(obstacle, "project")
         if any(not (site.traced or site.scripted) for _, site in artifact.writers):
             path, site = next((path, site) for path, site in artifact.writers if not (site.traced or site.scripted))
             self.refusals.append(
-                f"{artifact.title} is written as TorchScript at {path}:{site.line}, by something else than a trace there"
+                f"{artifact.title} is written as TorchScript at {path}:{site.line}, and what is written there is not seen to be a trace"
             )
         self._weigh_location()
         if self.given.extra_files is not None:
@@ -199,6 +196,18 @@ class _Plan:
                 self.assume(f"the number of arguments has to be that of the exported inputs ({place})")
             elif not _matches(life.home(called), called, ranks):
                 self.assume(f"the call may not match the exported inputs ({place})")
+
+    def _no_writer(self) -> str:
+        """A clause about a file that nothing is seen to write, with the places that may be its writers."""
+        opened = opened_path(self.view, self.given.path)
+        title = self.artifact.title if opened is None else f"the file that `{one_line(self.view, opened)}` names"
+        writers = unknown_writers(self.project, self.view.path)
+        maybe = f", while TorchScript goes to files of unknown names at {writers}" if writers is not None else ""
+        return (
+            f"nothing in this project is seen to write {title}{maybe}, and `torch.export.load` opens no TorchScript archive: whoever "
+            "makes the file has to write it with `torch.export.save` first, or `torchlift convert` makes a .pt2 of the file, where "
+            "both do the same"
+        )
 
     def _weigh_location(self) -> None:
         location = self.given.location

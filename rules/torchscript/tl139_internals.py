@@ -144,7 +144,7 @@ _C_ADVICE = dict.fromkeys(bindings("schema"), _SCHEMA) | {
     "torch._C.fork": _LAZY,
     "torch._C.wait": _LAZY,
     "torch._C._Await": _LAZY,
-    "torch._C.FileCheck": "Check FX graphs with `torch.testing.FileCheck`, which takes any text.",
+    "torch._C.FileCheck": "`torch.testing.FileCheck` is the same class under a public name, and takes any text: import it from there.",
     "torch._C._jit_flatten": "`torch.utils._pytree.tree_flatten(value)` flattens inputs the way `torch.export` does.",
     "torch._C._jit_unflatten": "`torch.utils._pytree.tree_unflatten(leaves, spec)` is the inverse in `torch.export`.",
     "torch._C._jit_script_compile": _COMPILE,
@@ -172,7 +172,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if use.target == "torch.jit" and use.name == "torch.jit":
         yield from _of_module(use, place, context)
         return
-    severity = Severity.INFO if use.target in _SCHEMA_NAMES else Severity.WARNING
+    severity = Severity.INFO if use.target in _SCHEMA_NAMES | {"torch._C.FileCheck"} else Severity.WARNING
     dunder = use.target == "torch.jit" and use.name.rpartition(".")[2].startswith("__")
     message = f"`{_shown(use)}` is a part of the TorchScript compiler and goes with it; it does not warn."
     if dunder:

@@ -83,3 +83,7 @@ def test_changes_that_have_no_code_in_common_are_built_once() -> None:
 
 def test_a_change_that_cannot_be_made_is_found_by_halves() -> None:
     assert built([replaced(number * 10, number * 10 + 5, "x") for number in range(1000)], frozenset((770,))) < 30
+
+
+def test_a_change_that_many_findings_ask_for_is_built_once_more() -> None:
+    assert built([(*replaced(0, 5, "x"), *replaced(10, 15, "y"))] * 1000) == 2

@@ -49,10 +49,61 @@ SAID = {
         "TL404", "import torch\n\np = torch.autograd.profiler.profile(use_cuda=on)\n", "where it is not", "Write `use_device='cuda'`",
     ),
     "a switch that is on": (
-        "TL404", "import torch\n\np = torch.autograd.profiler.profile(use_cuda=True)\n", 'Write `use_device="cuda"`', "where it is not",
+        "TL404", "import torch\n\np = torch.autograd.profiler.profile(use_cuda=True)\n", "exists since torch 2.1", "where it is not",
     ),
-    "a scaler whose arguments are not written out": (
-        "TL428", "import torch\n\ns = torch.cuda.amp.GradScaler(**options)\n", "exists since torch 2.3", "None",
+    "a class that is handed on": (
+        "TL428", "import torch\n\ns = patch(value=torch.cuda.amp.GradScaler)\n", "handed on here, and not called. Where it is called: write",
+        "deprecated since torch 2.4. Write",
+    ),
+    "a function that is handed on": (
+        "TL417", "import torch\n\nnorms = {'l2': torch.norm}\n", "It is handed on here, and not called. Where it is called: ", "1.7. Write",
+    ),
+    "a class that others derive from": (
+        "TL428", "import torch\n\n\nclass Own(torch.cuda.amp.GradScaler):\n    pass\n", "It is a base class here. Where it is called: write",
+        "deprecated since torch 2.4. Write",
+    ),
+    "another module whose norm is removed": (
+        "TL421", "import torch\n\n\ndef start(layer):\n    return torch.nn.utils.weight_norm(layer)\n\n\ndef other(net):\n"
+        "    torch.nn.utils.remove_weight_norm(net.end)\n",
+        "where a module from here gets there", "which has to change with it",
+    ),
+    "another module whose old parameters are read": (
+        "TL421", "import torch\n\n\ndef start(layer):\n    return torch.nn.utils.weight_norm(layer)\n\n\ndef other(net):\n    return net.weight_g\n",
+        "`weight_g` at m.py:9 works on the old form only", "which has to change with it",
+    ),
+    "a function of the same file that gets more than tensors": (
+        "TL102", "import torch\n\n\ndef add(x, p, on):\n    # type: (Tensor, float, bool) -> Tensor\n    return x + p if on else x\n\n\n@torch.jit.script\n"
+        "def train(x, p):\n    # type: (Tensor, float) -> Tensor\n    return add(x, p, True)\n",
+        "what `add` does with arguments like these was not followed", "`add` was not read",
+    ),
+    "a script of which calls show inputs": (
+        "TL102", "import torch\nfrom nets import Net\n\n\ndef save(path):\n    a = torch.rand(1, 3)\n    net = Net()\n    jit = torch.jit.script(net)\n"
+        "    torch.jit.save(jit, path)\n    return net(a, mode='x')\n",
+        "what it would be exported with is not certain here", "are visible here",
+    ),
+    "a quantizer that moved": (
+        "TL402", "from torch.ao.quantization.quantizer.x86_inductor_quantizer import X86InductorQuantizer\n\nq = X86InductorQuantizer()\n",
+        "`torchao.quantization.pt2e.quantizer` has modules of the same names", "with the same names: `torchao.quantization.pt2e`",
+    ),
+    "a trace that is moved, and put into eval mode": (
+        "TL101", "import torch\n\nt = torch.jit.trace(net, torch.rand(2, 3)).to('cuda')\nt.eval()\n", "is moved with `.to()`",
+        "another value may stand in its place",
+    ),
+    "a trace that is moved, and saved": (
+        "TL101", "import torch\n\nt = torch.jit.trace(net, torch.rand(2, 3)).half()\nt.save('t.pt')\n", "is saved as what `.half()` made of it",
+        "another value may stand in its place",
+    ),
+    "a file that is opened first": (
+        "TL103", "import torch\n\n\ndef load(self):\n    with open(self.model_path, 'rb') as infile:\n        return torch.jit.load(infile)\n",
+        "the file that `self.model_path` names", "write `infile`",
+    ),
+    "a file of a project that writes others": (
+        "TL103", "import torch\n\n\ndef load(name):\n    return torch.jit.load(f'{name}/net.pt')\n\n\ndef save(net, name, out):\n"
+        "    torch.jit.save(torch.jit.script(net), f'{out}/net.pt')\n",
+        "while TorchScript goes to files of unknown names at m.py:9", "seen to write the file, and",
+    ),
+    "a class with a public name": (
+        "TL139", "import torch\n\ncheck = torch._C.FileCheck\n", "is the same class under a public name", "goes with it",
     ),
     "a standard that keeps torch from passing its own": (
         "TL508", "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('a', ['a.cu'], extra_compile_args={'nvcc': ['-std=c++14']})\n",
@@ -78,7 +129,7 @@ SAID = {
         "TL417", "import torch\n\nn = torch.norm(x, 2)\n", "since torch 1.7", "1.9",
     ),
     "a bound of which no more is known": (
-        "TL403", "import torch\n\nd = torch.get_autocast_gpu_dtype()\n", "releases before it were not read", "was deprecated in",
+        "TL403", "import torch\n\nd = torch.get_autocast_gpu_dtype()\n", "is deprecated, as torch 2.13 says", "were not read",
     ),
     "a part of the module that was captured": (
         "TL101", "import torch\n\nm = torch.jit.trace(net, x)\nm.fc.weight.zero_()\n", "keeps parameters and bare submodules",

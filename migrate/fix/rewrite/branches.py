@@ -223,9 +223,13 @@ def drop_operands(view: ModuleView, spans: Sequence[Span]) -> list[TextEdit]:
         if (alone := _without_brackets(view, operation, indices)) is not None:
             edits += alone
             continue
-        for index in sorted(indices):
-            if index >= leading or index == 0:
-                edits.append(_drop_operand(view, operation, index, max(leading, 1)))
+        of_one = [
+            _drop_operand(view, operation, index, max(leading, 1))
+            for index in sorted(indices)
+            if index >= leading or index == 0
+        ]
+        _check_the_rest(view, operation, indices, of_one)
+        edits += of_one
     return edits
 
 
@@ -294,16 +298,25 @@ def _drop_operand(view: ModuleView, operation: ast.BoolOp, index: int, leading: 
         around = around.replace(text[spans[one].start : spans[one].end], "")
     if "#" in around:
         raise CannotEdit("A comment beside the condition to remove would be lost.")
-    values = [value for number, value in enumerate(operation.values) if number not in removed]
+    return TextEdit(gone, "")
+
+
+def _check_the_rest(view: ModuleView, operation: ast.BoolOp, indices: set[int], edits: Sequence[TextEdit]) -> None:
+    """Raise CannotEdit where the operation without some operands is not what `edits` leave of it."""
+    text, whole = view.source.text, view.span(operation)
+    values = [value for number, value in enumerate(operation.values) if number not in indices]
     expected = values[0] if len(values) == 1 else ast.BoolOp(operation.op, values)
-    left = text[whole.start : gone.start] + text[max(gone.start, min(gone.end, whole.end)) : whole.end]
+    left, start = "", whole.start
+    for edit in edits:
+        left += text[start : edit.span.start]
+        start = max(edit.span.start, min(edit.span.end, whole.end))
+    left += text[start : whole.end]
     try:
         found = ast.parse(f"({left}\n)", mode="eval").body
     except SyntaxError:
         raise CannotEdit("The condition would not be valid Python without the operand to remove.") from None
     if ast.dump(found) != ast.dump(expected):
         raise CannotEdit("The condition would mean something else without the operand to remove.")
-    return TextEdit(gone, "")
 
 
 def _operation_at(view: ModuleView, span: Span) -> tuple[ast.BoolOp, int]:

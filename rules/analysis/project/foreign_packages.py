@@ -11,9 +11,9 @@ from torchlift.project import Project
 
 # Packages that do not use torch, by the names their wheels install.
 _WITHOUT_TORCH = frozenset(
-    "PIL attr attrs click cv2 filelock h5py hypothesis joblib matplotlib networkx numpy packaging pandas pkg_resources "
-    "psutil pydantic pytest requests rich scipy setuptools six sklearn sympy tabulate toml tomli tqdm typing_extensions "
-    "yaml".split()
+    "PIL attr attrs click colorama cv2 filelock h5py hypothesis joblib matplotlib networkx numpy packaging pandas pkg_resources "
+    "psutil pydantic pytest redis requests rich scipy setuptools setuptools_rust six sklearn sympy tabulate toml tomli tqdm typing_extensions "
+    "urllib3 xmlrunner xxhash yaml".split()
 )
 _IMPORT = lazy_pattern(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE)
 
@@ -29,7 +29,7 @@ def foreign_packages(project: Project) -> tuple[str, ...]:
 
 def _foreign(project: Project) -> tuple[str, ...]:
     own = {part for name in project.modules for part in name.split(".")}
-    skipped = own | sys.stdlib_module_names | _WITHOUT_TORCH | {"torch"}
+    skipped = own | sys.stdlib_module_names | _WITHOUT_TORCH | {"torch", "__main__"}
     return tuple(sorted({name for name in _imported(project) if name not in skipped}))
 
 

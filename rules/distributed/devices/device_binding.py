@@ -19,6 +19,7 @@ from torchlift.finding import (
 )
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.analysis.values.literals import integer
 from torchlift.rules.analysis.values.parameter_values import is_spawned_index
 from torchlift.rules.analysis.values.repeatable import is_repeatable, is_unchanged
 from torchlift.rules.distributed.devices.advised_device import NUMBER, advised_device
@@ -90,10 +91,10 @@ def _read(context: Context, use: Use) -> UnboundInit | None:
     init = read_init_call(view, use.call)
     if init is None or init.backend == "other" or _knows_older_torch(view, use.call):
         return None
-    if init.backend == "unknown" and is_never_nccl(view, context.project, init.arguments["backend"]):
+    if init.backend == "unknown" and is_never_nccl(view, context.project, init.call, init.arguments["backend"]):
         return None
     found = process_device(view, init)
-    if init.single and found is None:
+    if init.single and (found is None or integer(found.device) == 0):
         return None  # GPU 0, as it always was
     if init.backend != "nccl" or found is None:
         return UnboundInit(init, found)

@@ -35,19 +35,15 @@ class InitCall:
         call: the call.
         arguments: by parameter name, with those of a dict that is spread into the call.
         backend: `nccl` also where `when` says that it depends.
+        single: whether the group has one process for sure.
         when: the choice, where the backend is one of two constants.
     """
 
     call: ast.Call
     arguments: dict[str, ast.expr]
     backend: Backend
+    single: bool
     when: NcclWhen | None = None
-
-    @property
-    def single(self) -> bool:
-        """Whether the group has one process for sure."""
-        size = self.arguments.get("world_size")
-        return isinstance(size, ast.Constant) and size.value == 1
 
 
 def read_init_call(view: ModuleView, call: ast.Call) -> InitCall | None:
@@ -67,10 +63,32 @@ def read_init_call(view: ModuleView, call: ast.Call) -> InitCall | None:
         return None
     node = arguments.get("backend")
     backend = backend_of(view, node)
+    single = _is_alone(view, call, arguments)
     if backend != "unknown" or node is None:
-        return InitCall(call, arguments, backend)
+        return InitCall(call, arguments, backend, single)
     when = _choice(view, node)
-    return InitCall(call, arguments, "nccl" if when is not None else "unknown", when)
+    return InitCall(call, arguments, "nccl" if when is not None else "unknown", single, when)
+
+
+def _is_alone(view: ModuleView, call: ast.Call, arguments: dict[str, ast.expr]) -> bool:
+    """Whether the size is written as 1, in the call or into the environment right in front of it."""
+    size = arguments.get("world_size")
+    if size is not None or "store" in arguments:
+        return isinstance(size, ast.Constant) and size.value == 1
+    child: ast.AST = call
+    for ancestor in view.ancestors(call):
+        block = next((b for _, b in ast.iter_fields(ancestor) if isinstance(b, list) and child in b), [])
+        for statement in reversed(block[: block.index(child)] if block else []):
+            match statement:
+                case ast.Assign(
+                    targets=[ast.Subscript(value=environment, slice=ast.Constant(value="WORLD_SIZE"))],
+                    value=ast.Constant(value=value),
+                ) if view.possible_name(environment) == "os.environ":
+                    return bool(value == "1")
+        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        child = ancestor
+    return False
 
 
 def _choice(view: ModuleView, node: ast.expr) -> NcclWhen | None:

@@ -12,6 +12,7 @@ from typing import Literal
 from torchlift.project import Collector, Project
 from torchlift.rules.analysis.project.installable import packaging_of
 from torchlift.rules.analysis.values.parameter_values import arguments_everywhere, named_arguments
+from torchlift.rules.analysis.values.repeatable import is_unchanged
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.view import ModuleView
 
@@ -104,7 +105,7 @@ def _with_callers(project: Project, view: ModuleView) -> set[str | None]:
         if use.kind == "call" and use.call is not None:
             node = _argument(use.call)
             given = _callers_give(view, project, node) if node is not None else None
-            found.update([_asked_for(view, use.call)] if not given else given)
+            found.update(given if given else [_asked_for(view, use.call)])
         elif use.kind == "reference":
             found.add(None)
     return found
@@ -118,12 +119,68 @@ def _callers_give(view: ModuleView, project: Project, node: ast.expr) -> set[str
     return {backend_text(home, one) for home, one in given} if given is not None else None
 
 
-def is_never_nccl(view: ModuleView, project: Project, node: ast.expr) -> bool:
-    """Whether a backend is a parameter that every caller gives another backend than NCCL, and no user of a package calls."""
+def is_never_nccl(view: ModuleView, project: Project, call: ast.Call, node: ast.expr) -> bool:
+    """Whether a backend is tested to be another one than NCCL, or is a parameter for which every caller gives another one.
+
+    Users of a package may call its functions as well.
+    """
+    if _is_tested_to_be_another(view, call, node):
+        return True
     if packaging_of(project, view.path) is not None:
         return False
     given = _callers_give(view, project, node)
     return bool(given) and all(_kind(text) == "other" for text in given or ())
+
+
+def _is_tested_to_be_another(view: ModuleView, call: ast.Call, node: ast.expr) -> bool:
+    """Whether tests around `call`, or in front of it, let nothing through but backends that are not NCCL."""
+    child: ast.AST = call
+    for ancestor in view.ancestors(call):
+        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
+            inside = child is ancestor.body or (isinstance(ancestor, ast.If) and child in ancestor.body)
+            if _leaves_others(ancestor.test, node, inside) and is_unchanged(view, node, ancestor.test, call):
+                return True
+        block = next((b for _, b in ast.iter_fields(ancestor) if isinstance(b, list) and child in b), [])
+        for statement in block[: block.index(child)] if block else ():
+            held = _held_behind(statement)
+            if (
+                held is not None
+                and _leaves_others(held[0], node, held[1])
+                and is_unchanged(view, node, statement, call)
+            ):
+                return True
+        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        child = ancestor
+    return False
+
+
+def _held_behind(statement: ast.stmt) -> tuple[ast.expr, bool] | None:
+    """A test of which the truth is known behind a statement: an `assert`, or an `if` that leaves."""
+    if isinstance(statement, ast.Assert):
+        return statement.test, True
+    leaves = (
+        isinstance(statement, ast.If)
+        and isinstance(statement.body[-1], (ast.Raise, ast.Return))
+        and not statement.orelse
+    )
+    return (statement.test, False) if leaves and isinstance(statement, ast.If) else None
+
+
+def _leaves_others(test: ast.expr, node: ast.expr, holds: bool) -> bool:
+    """Whether a test with that truth lets no NCCL through in `node`."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _leaves_others(operand, node, not holds)
+        case ast.BoolOp(op=operator, values=values) if isinstance(operator, ast.And) is holds:
+            return any(_leaves_others(value, node, holds) for value in values)
+        case ast.Compare(left=left, ops=[operator], comparators=[other]) if ast.dump(left) == ast.dump(node):
+            if not isinstance(operator, (ast.Eq, ast.In) if holds else (ast.NotEq, ast.NotIn)):
+                return False
+            named = [other] if isinstance(operator, (ast.Eq, ast.NotEq)) else getattr(other, "elts", [])
+            texts = [name.value if isinstance(name, ast.Constant) else None for name in named]
+            return bool(texts) and all(isinstance(text, str) and _kind(text) == "other" for text in texts)
+    return False
 
 
 def project_backends(project: Project) -> frozenset[Backend]:

@@ -175,10 +175,10 @@ class _Sites:
         *,
         scripted: bool = False,
     ) -> None:
-        """A call that writes or reads a file, if something is known of its path."""
+        """A call that writes or reads a file; of a `torch.load`, only if something is known of its path."""
         key = path_key(self.view, path, None)
         deferred = (self.view.certain_name(path) or None) if key is None else None
-        if key is not None or deferred is not None or role == "load":
+        if key is not None or deferred is not None or role != "other":
             constant = deferred or _constant_name(self.view, path, None)
             extra = any(keyword.arg == "_extra_files" for keyword in call.keywords)
             traced, ranks = trace is not None, self._ranks(trace)

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from torchlift.finding import Elsewhere, Group, ReplaceExpression, Rewrite, Template
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.analysis.wording.nearest_place import nearest
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR, Site, deferred_key, path_key, sites_of
 from torchlift.search.vocabulary import encoded
 from torchlift.source import Span
@@ -183,12 +184,34 @@ def _unknown_readers(project: Project) -> tuple[str, ...]:
     """Loads of TorchScript that may open any file: their path comes from elsewhere."""
     found = []
     for path, records in sorted(project.records(COLLECTOR).items()):
-        written = {site.key for site, _ in records if site.role == "save"}
+        written = {site.key for site, _ in records if site.role == "save" and site.key}
         for site, deferred in records:
             key = site.key or deferred_key(project, deferred, path) or ""
             if site.role == "load" and not key.startswith("file ") and key not in written:
                 found.append(f"{path}:{site.line}")
     return tuple(found)
+
+
+def unknown_writers(project: Project, near: str) -> str | None:
+    """Places that write TorchScript to files of which the path is not known, as a finding in the file `near` names them."""
+    places = [
+        (path, site.line)
+        for path, records in project.records(COLLECTOR).items()
+        for site, deferred in records
+        if site.role == "save" and not (site.key or deferred_key(project, deferred, path) or "").startswith("file ")
+    ]
+    return nearest(places, near)
+
+
+def opened_path(view: ModuleView, node: ast.expr) -> ast.expr | None:
+    """What `open` was given for the file object that a path argument is; None if it is none."""
+    binding = view.definition(node)
+    item = view.parent(binding.node) if binding is not None else None
+    opened = item.context_expr if isinstance(item, ast.withitem) else None
+    if not isinstance(opened, ast.Call) or not opened.args:
+        return None
+    name = opened.func.attr if isinstance(opened.func, ast.Attribute) else getattr(opened.func, "id", "")
+    return opened.args[0] if name == "open" else None
 
 
 def _looked_for(project: Project, suffix: str) -> bool:

@@ -54,7 +54,7 @@ def saved(about: ModuleCall) -> ModuleVerdict:
             _weigh_module(capture, about)
             _write(capture, about, example)
         elif inputs is None:
-            raise CannotExport("no example inputs are visible here")
+            raise CannotExport("what it would be exported with is not certain here")
         else:
             _plan(capture, about, inputs)
     except CannotExport as refusal_found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.places.expected_errors import handler_around
 from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Context
@@ -166,11 +167,19 @@ def _weigh_module(capture: Capture, entry: Entry, inputs: ExampleInputs) -> None
         )
 
 
+# A call, a decorator or an import, and not an option of that name, which other libraries have.
+_AUTOCAST = lazy_pattern(rb"\bautocast\s*\(|import\b[^\n]*\bautocast\b|\bautocast\s*,?\s*\n")
+
+
 def _autocast_callers(context: Context) -> list[str]:
     """Other files that use autocast and mention this module: they may run the capture under it."""
     view, project = context.view, context.project
     module = encoded(view.module.rpartition(".")[2])
-    found = [path for path in project.files_holding("autocast") if path != view.path and module in project.data(path)]
+    found = [
+        path
+        for path in project.files_holding("autocast")
+        if path != view.path and module in project.data(path) and _AUTOCAST.search(project.data(path)) is not None
+    ]
     return sorted(found, key=lambda path: (path.rpartition("/")[0] != view.path.rpartition("/")[0], path))
 
 

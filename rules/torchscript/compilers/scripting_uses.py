@@ -14,6 +14,7 @@ from torchlift.project import Collector, Project
 from torchlift.rules.analysis.wording.nearest_place import Place, nearest
 from torchlift.search.parties import Sighting
 from torchlift.view import ModuleView, Use
+from torchlift.view.guards import is_guarded
 
 _FUNCTIONS = frozenset(f"torch.jit.{name}" for name in ("script", "script_method", "CompilationUnit", "_recursive"))
 _CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})
@@ -96,7 +97,9 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
         elif use.target in SCRIPTING | {_MODULE}:
             continue
         elif use.kind in {"string", "store", "delete"}:
-            watches.append(line)
+            # What stands in for a hint that an old torch lacks patches none.
+            if not is_guarded(view, use.node):
+                watches.append(line)
         elif use.kind not in {"import", "annotation", "isinstance"}:
             if use.target in CONDITIONAL:
                 conditional.append(line)

@@ -76,7 +76,7 @@ class CallReader(ExpressionReader):
                         "scripted function goes on"
                     )
                 return MATH_FUNCTIONS[name]
-            raise NotRead(f"`{self.text(node)}` was not read")
+            raise NotRead(f"`{self.text(node)}` was not compared with what TorchScript makes of it")
         if name.startswith("torch."):
             last = name.rpartition(".")[2]
             known = name in FUNCTIONS or name in {f"torch.{other}" for other in SEQUENCES | PAIRS}
@@ -97,7 +97,7 @@ class CallReader(ExpressionReader):
             return self._project_function(node)
         if isinstance(node.func, ast.Attribute):
             return self._method(node, node.func)
-        raise NotRead(f"`{self.text(node.func)}` was not read")
+        raise NotRead(f"`{self.text(node.func)}` was not compared with what TorchScript makes of it")
 
     def _take_numbers(self, node: ast.Call) -> None:
         """Note numbers that a call gets where it may make a difference whether they are ints."""
@@ -146,7 +146,7 @@ class CallReader(ExpressionReader):
         if base in TENSORS:
             if name in SIZES:
                 if any(self.kind(argument) != "int" for argument in node.args) or node.keywords:
-                    raise NotRead(f"`{self.text(node)}` was not read")
+                    raise NotRead(f"`{self.text(node)}` was not compared with what TorchScript makes of it")
                 return "shape" if name in {"size", "stride"} and not node.args else "int"
             if name in BOOLS and not node.args and not node.keywords:
                 return "bool"
@@ -196,7 +196,7 @@ class CallReader(ExpressionReader):
     def _builtin(self, node: ast.Call, name: str) -> str:
         kinds = [self.kind(argument) for argument in node.args]
         if node.keywords or not kinds or self.view.scopes.stars:
-            raise NotRead(f"`{self.text(node)}` was not read")
+            raise NotRead(f"`{self.text(node)}` was not compared with what TorchScript makes of it")
         if "unknown" in kinds:
             return "unknown"
         if name == "len" and kinds[0] in TENSORS | {"shape"}:
@@ -235,7 +235,7 @@ class CallReader(ExpressionReader):
         shown = self.text(function)
         found = definition_of(self.view, function, self.project, ast.FunctionDef)
         if found is None or f"{found[0].path}:{found[1].lineno}" in self.path:
-            raise NotRead(f"`{shown}` was not read")
+            raise NotRead(f"what `{shown}` does was not followed")
         home, definition = found
         if any(home.possible_name(decorator) != "torch.jit.script" for decorator in definition.decorator_list):
             names = {home.possible_name(decorator) for decorator in definition.decorator_list}
@@ -245,7 +245,7 @@ class CallReader(ExpressionReader):
         if len(self.path) > _MOST_CALLS or (
             not self.known_only and (node.keywords or any(self.kind(a) not in TENSORS for a in node.args))
         ):
-            raise NotRead(f"`{shown}` was not read")
+            raise NotRead(f"what `{shown}` does with arguments like these was not followed")
         if (patched := _patched(self.project, definition.name)) is not None:
             raise Differs(f"`{shown}` may be replaced at {patched}, which a compiled function does not notice")
         if self.known_only:

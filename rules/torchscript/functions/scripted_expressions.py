@@ -240,7 +240,7 @@ class ExpressionReader(ABC):
             case ast.Tuple() | ast.List():
                 return self._display(node)
             case _:
-                raise NotRead(f"`{self.text(node)}` was not read")
+                raise NotRead(f"`{self.text(node)}` was not compared with what TorchScript makes of it")
 
     def _name(self, node: ast.Name) -> str:
         if node.id in self.kinds:
@@ -291,7 +291,7 @@ class ExpressionReader(ABC):
                 return "tensor"
             case ast.Not() if kind == "bool":
                 return "bool"
-        raise NotRead(f"`{self.text(node)}` was not read")
+        raise NotRead(f"`{self.text(node)}` was not compared with what TorchScript makes of it")
 
     def _binary(self, node: ast.BinOp) -> str:
         op = node.op
@@ -385,7 +385,7 @@ class ExpressionReader(ABC):
                 return "tensor" if {left, right} & TENSORS else "bool"
             if left == right and left in {"shape", "dtype", "device"} and isinstance(op, (ast.Eq, ast.NotEq)):
                 return "bool"
-        raise NotRead(f"`{self.text(node)}` was not read")
+        raise NotRead(f"`{self.text(node)}` was not compared with what TorchScript makes of it")
 
     def _display(self, node: ast.Tuple | ast.List) -> str:
         kinds = {self.kind(element) for element in node.elts}
@@ -413,7 +413,7 @@ class ExpressionReader(ABC):
         constant = isinstance(node.slice, (ast.Constant, ast.UnaryOp))
         if base in {"tensors", "pair"} and constant and self.kind(node.slice) == "int":
             return "tensor"
-        raise NotRead(f"`{self.text(node)}` was not read")
+        raise NotRead(f"`{self.text(node)}` was not compared with what TorchScript makes of it")
 
     def index(self, node: ast.expr) -> None:
         """Read what stands between brackets behind a tensor.

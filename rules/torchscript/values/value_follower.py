@@ -50,6 +50,7 @@ class Follower:
     def __init__(self, view: ModuleView, origin: ast.Call, project: Project | None) -> None:
         self.project = project
         self.seen: set[object] = set()
+        self.moves: list[str] = []
         self.life = ValueLife(view, origin, origin, "escapes", view.statement(origin))
         life = self.life
         while (outer := wrapped(view, life.outer)) is not None:
@@ -92,7 +93,9 @@ class Follower:
         save = save_of(view, node)
         match parent:
             case _ if save is not None:
-                if not alone:
+                if self.moves:
+                    self._obstacle(view, node, f"is saved as what `.{self.moves[-1]}()` made of it", Safety.MANUAL)
+                elif not alone:
                     self._obstacle(view, node, "is saved where another value may stand in its place", Safety.MANUAL)
                 elif view is not life.view:
                     self._obstacle(view, node, "is saved in another file than the one that makes it", Safety.MANUAL)
@@ -303,27 +306,27 @@ class Follower:
     def _attribute(
         self, view: ModuleView, node: ast.expr, attribute: ast.Attribute, *, alone: bool, depth: int
     ) -> None:
-        life = self.life
-        name = attribute.attr
-        call = view.parent(attribute)
+        name, call = attribute.attr, view.parent(attribute)
         if not (isinstance(call, ast.Call) and call.func is attribute):
             self._obstacle(view, node, missing(name), Safety.MANUAL)
         elif name == "eval" and not call.args:
             self._eval(view, node, call, alone=alone, depth=depth)
         elif name == "forward":
             self._note(view, call)
-            life.calls.append(call)
+            self.life.calls.append(call)
         elif name == "save":
             self._obstacle(view, node, "is saved with arguments that were not understood", Safety.MANUAL)
         elif name in _SAME_ON_MODULE:
-            life.as_module = True
+            self.life.as_module = True
             if any(keyword.arg in {"assign", None} for keyword in call.keywords) or len(call.args) > 2:
                 self._obstacle(view, node, "gets new parameters in the place of its own, which the program keeps")
         elif name == "state_dict":
             self._obstacle(view, node, "gives its state_dict, which lacks non-persistent buffers after export")
         elif name in _MOVES:
             self._obstacle(view, node, f"is moved with `.{name}()`; devices and dtypes inside its graph stay")
-            self._flow(view, call, alone=False, depth=depth)
+            self.moves.append(name)
+            self._flow(view, call, alone=alone, depth=depth)  # a module is moved in place, and returned
+            self.moves.pop()
         else:
             self._obstacle(view, node, missing(name), Safety.MANUAL)
 

@@ -489,3 +489,48 @@ def test_a_backend_that_no_caller_calls_nccl_is_left_alone(
     others = {name: text for name, text in files.items() if name != "main.py"}
     found, _ = findings(tmp_path, _GIVEN_BACKEND + files.get("main.py", ""), others)
     assert len(found) == expected
+
+
+_TESTED = {
+    "an assertion": "    assert backend in ['gloo', 'mpi'], backend\n    CALL",
+    "an assertion of one": "    assert backend == 'gloo' and rank >= 0\n    CALL",
+    "an error for others": "    if backend not in ('gloo', 'ccl'):\n        raise ValueError(backend)\n    CALL",
+    "a branch": "    if backend == 'gloo':\n        CALL",
+    "the other branch": "    if backend != 'gloo' or rank < 0:\n        pass\n    else:\n        CALL",
+    "NCCL among them": "    assert backend in ['gloo', 'nccl']\n    CALL",
+    "the wrong branch": "    if backend == 'gloo':\n        pass\n    else:\n        CALL",
+    "another name": "    assert other in ['gloo', 'mpi']\n    CALL",
+    "changed behind it": "    assert backend in ['gloo', 'mpi']\n    backend = choose()\n    CALL",
+    "an error that goes on": "    if backend not in ('gloo', 'ccl'):\n        print(backend)\n    CALL",
+    "only one of two conditions": "    assert backend == 'gloo' or rank > 0\n    CALL",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "body"), _TESTED.items(), ids=_TESTED)
+def test_a_backend_that_is_tested_to_be_another_one_is_left_alone(name: str, body: str, tmp_path: Path) -> None:
+    call = "dist.init_process_group(backend, rank=rank, world_size=2)\n"
+    found, _ = findings(
+        tmp_path,
+        "class Data:\n    def setup(self, rank, backend='gloo', other=''):\n"
+        + "".join(f"    {line}\n" for line in body.replace("CALL", call).splitlines()),
+    )
+    assert len(found) == (list(_TESTED).index(name) > 4)
+
+
+@pytest.mark.parametrize(
+    ("size", "init", "codes"),
+    [
+        ("os.environ['WORLD_SIZE'] = '1'", "'nccl'", []),
+        ("os.environ['WORLD_SIZE'] = '1'", "'nccl', init_method='env://'", []),
+        ("os.environ['WORLD_SIZE'] = '2'", "'nccl'", ["TL202"]),
+        ("os.environ['WORLD_SIZE'] = '1'", "'nccl', world_size=n", ["TL202"]),
+        ("if n:\n        os.environ['WORLD_SIZE'] = '1'", "'nccl'", ["TL202"]),
+        ("other['WORLD_SIZE'] = '1'", "'nccl'", ["TL202"]),
+    ],
+)
+def test_a_group_of_one_by_the_environment_works_on_gpu_0_as_ever(
+    size: str, init: str, codes: list[str], tmp_path: Path
+) -> None:
+    code = f"def setup(n, other):\n    {size}\n    torch.cuda.set_device(0)\n    dist.init_process_group({init})\n"
+    found, _ = findings(tmp_path, code)
+    assert [finding.code for finding in found] == codes
