@@ -62,9 +62,8 @@ SAID = {
         "TL428", "import torch\n\n\nclass Own(torch.cuda.amp.GradScaler):\n    pass\n", "It is a base class here. Where it is called: write",
         "deprecated since torch 2.4. Write",
     ),
-    "another module whose norm is removed": (
-        "TL421", "import torch\n\n\ndef start(layer):\n    return torch.nn.utils.weight_norm(layer)\n\n\ndef other(net):\n"
-        "    torch.nn.utils.remove_weight_norm(net.end)\n",
+    "another module whose old bias is read": (
+        "TL421", "import torch\n\n\ndef start(layer):\n    return torch.nn.utils.weight_norm(layer)\n\n\ndef other(net):\n    return net.bias_g\n",
         "where a module from here gets there", "which has to change with it",
     ),
     "another module whose old parameters are read": (
