@@ -94,7 +94,7 @@ def convert(
     several = len(paths) > 1
     if several and output is not None and output.is_file():
         _fail(f"{output} is a file, and several archives need a folder.")
-    missing = next((path for path in paths if not path.exists()), None)
+    missing = next((path for path, _ in paths if not path.exists()), None)
     if missing is not None:
         _fail(f"{missing} does not exist.")
     try:
@@ -104,7 +104,7 @@ def convert(
     _report(done, as_json)
 
 
-def _converted(paths: list[Path], output: Path | None, wish: Wish, several: bool) -> list[Conversion]:
+def _converted(paths: list[tuple[Path, Path]], output: Path | None, wish: Wish, several: bool) -> list[Conversion]:
     from torchlift.convert.road.converting import Converter
     from torchlift.testing.processes import FreshProcesses
 
@@ -117,28 +117,31 @@ def _converted(paths: list[Path], output: Path | None, wish: Wish, several: bool
 
     with FreshProcesses() as processes:
         converter = Converter(wish, processes, tell)
-        for number, path in enumerate(paths, start=1):
+        for number, (path, below) in enumerate(paths, start=1):
             tell(f"{number}/{len(paths)} {path.name}")
-            done += converter.convert(path, _target(path, output, several))
+            done += converter.convert(path, _target(path, output, below, several), below)
     tell("")
     return done
 
 
-def _target(path: Path, output: Path | None, several: bool) -> Path:
+def _target(path: Path, output: Path | None, below: Path, several: bool) -> Path:
     beside = path.with_suffix(".pt2").name
     if output is None:
         return path.with_name(beside)
-    return output / beside if several or output.is_dir() else output
+    return output / below / beside if several or output.is_dir() else output
 
 
-def _paths(files: tuple[Path, ...]) -> list[Path]:
-    found: list[Path] = []
+def _paths(files: tuple[Path, ...]) -> list[tuple[Path, Path]]:
+    """The archives, and the folders in which they lie, as seen from the folder that was given."""
+    found: dict[Path, Path] = {}
     for path in files:
         if path.is_dir():
-            found += sorted(one for one in path.rglob("*") if one.suffix in _ARCHIVES and one.is_file())
+            inside = sorted(one for one in path.rglob("*") if one.suffix in _ARCHIVES and one.is_file())
+            for one in inside:
+                found.setdefault(one, one.parent.relative_to(path))
         else:
-            found.append(path)
-    return list(dict.fromkeys(found))
+            found.setdefault(path, Path())
+    return list(found.items())
 
 
 def _inputs(words: str | None, file: Path | None) -> Given | None:

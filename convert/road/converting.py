@@ -34,6 +34,9 @@ _FURTHER = "torchlift.convert.road.further_children"
 _LARGEST_ENTRY = 64 << 20
 _WAYS = 6
 _CONVERTER = -2
+_PATIENCE = (
+    5.0  # seconds for a second of CPU time, on a machine that has other work; what sleeps for ever is ended, too
+)
 _GIVEN = "inputs as given"
 _COMPILING = 5.0  # a first compilation of a small model took 160 s on two cores (torch 2.13)
 _ASKS_DTYPE = frozenset(
@@ -81,11 +84,17 @@ class Converter:
 
     def __init__(self, wish: Wish, processes: FreshProcesses, tell: Callable[[str], None] = lambda words: None) -> None:
         self._wish, self._processes, self._tell = wish, processes, tell
-        self._emitted: set[Path] = set()
-        """Modules of this run: each method of an archive is compared with the same one."""
+        self._taken: dict[Path, Path] = {}
+        """What this run wrote, and the archive that it is of: a module serves all methods of one, and no other archive."""
 
-    def convert(self, path: Path, target: Path) -> Iterator[Conversion]:
-        """What comes of each method of the file; `target` is where the program of `forward` goes."""
+    def convert(self, path: Path, target: Path, below: Path = Path()) -> Iterator[Conversion]:
+        """What comes of each method of the file.
+
+        Args:
+            path: the file.
+            target: where the program of `forward` goes.
+            below: folder inside of that for Python modules.
+        """
         started = time.monotonic()
         problem: str | None
         try:
@@ -104,6 +113,8 @@ class Converter:
             yield Conversion(str(path), "", "refused", f"{path} has no method that could be called.")
         for method in self._wish.methods or _methods(found):
             place = target if method == "forward" else target.with_suffix(f".{method}{target.suffix}")
+            if self._wish.emit_python is not None:
+                place = self._wish.emit_python / below / f"{module_name(path)}.py"
             done = self._method(path, found, digests, method, place)
             yield replace(done, seconds=round(time.monotonic() - started, 1))
             started = time.monotonic()
@@ -114,11 +125,8 @@ class Converter:
         if method not in found.torchscript.methods:
             others = ", ".join(found.torchscript.methods) or "none"
             return replace(start, outcome="refused", said=f"{path} has no method {method!r}; it has: {others}.")
-        if self._wish.emit_python is not None:
-            target = self._wish.emit_python / f"{module_name(path)}.py"
-        kept = target.exists() and not self._wish.overwrite and target not in self._emitted
-        if kept and not self._wish.check_only:
-            return replace(start, outcome="refused", said=f"{target} is there already; --overwrite replaces it.")
+        if not self._wish.check_only and (problem := self._why_not_there(target, path)):
+            return replace(start, outcome="refused", said=problem)
         operators = set(found.torchscript.code.operators())
         reads = bool(_ASKS_DTYPE & operators)
         libraries = ("torchvision",) if any(name.startswith("torchvision::") for name in operators) else ()
@@ -138,6 +146,17 @@ class Converter:
             if self._wish.emit_python is not None:
                 return self._python(start, replace(task, program=folder), target)
             return self._programs(start, replace(task, program=str(Path(folder, "program.pt2"))), target)
+
+    def _why_not_there(self, target: Path, archive: Path) -> str:
+        """Why nothing can be written there; empty if it can."""
+        other = self._taken.get(target)
+        if other is not None and (other != archive or self._wish.emit_python is None):
+            return (
+                f"{target} was written for {other} just now; {archive} needs a folder of its own (-o, --emit-python)."
+            )
+        if other is None and target.exists() and not self._wish.overwrite:
+            return f"{target} is there already; --overwrite replaces it."
+        return ""
 
     def _inputs(self, found: ModelFile, task: Task, wish: Wish, path: Path) -> tuple[Given | None, Task, str]:
         assert found.torchscript is not None
@@ -218,7 +237,7 @@ class Converter:
                 _put(Path(task.program, name), target.with_name(name))
         except OSError as error:
             return replace(done, outcome="failed", said=f"{target} cannot be written: {error.strerror or error}.")
-        self._emitted.add(target)
+        self._taken[target] = Path(done.path)
         return replace(done, outcome="converted", written=[str(target.with_name(name)) for name in names])
 
     def _finished(self, done: Conversion, task: Task, target: Path) -> Conversion:
@@ -248,6 +267,7 @@ class Converter:
         except OSError as error:
             said = f"{target} cannot be written: {error.strerror or error}."
             return replace(done, outcome="failed", said=said, written=[])
+        self._taken[target] = archive
         return done
 
     def _further(self, done: Conversion, task: Task, target: Path) -> Conversion:
@@ -271,13 +291,13 @@ class Converter:
         return replace(done, also=also)
 
     def _cases(self, function: str, task: Task) -> tuple[list[Compared], str]:
-        ending = self._processes.run(_target(function), task, timeout=2 * task.seconds)
+        ending = self._processes.run(_target(function), task, timeout=_PATIENCE * task.seconds)
         problems = [one.text for one in ending.records if isinstance(one, Problem)]
         return [one for one in ending.records if isinstance(one, Compared)], "; ".join(problems) or _ended(ending)
 
     def _run(self, function: str, task: Task) -> Any:
         """The last that a step said; a `Problem` if it did not come to its end."""
-        ending = self._processes.run(_target(function), task, timeout=2 * task.seconds)
+        ending = self._processes.run(_target(function), task, timeout=_PATIENCE * task.seconds)
         problem = _ended(ending)
         if problem:
             return Problem(problem)

@@ -302,6 +302,19 @@ def test_a_program_that_is_there_is_kept_and_many_files_have_one_summary(tmp_pat
     assert (tmp_path / "enums.pt2").read_bytes() == b"somebody's"
 
 
+def test_archives_of_one_name_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / "in" / folder).mkdir(parents=True)
+        archives.write("scripted_mlp", tmp_path / "in" / folder)
+    ours = [tmp_path / "in" / folder / "scripted_mlp.pt" for folder in ("one", "two")]
+    done = _run(tmp_path / "in", "--emit-python", tmp_path / "python", "--inputs", "float32[4,6]")
+    assert done.exit_code == 0, done.output
+    assert len(list((tmp_path / "python").glob("*/scripted_mlp.py"))) == 2
+    done = _run(*ours, "-o", tmp_path / "out", "--overwrite", "--inputs", "float32[4,6]")
+    assert done.exit_code == 1
+    assert "was written for" in done.output and "a folder of its own" in done.output
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
