@@ -14,7 +14,6 @@ from torchlift.project import Collector, Project
 from torchlift.rules.analysis.wording.nearest_place import Place, nearest
 from torchlift.search.parties import Sighting
 from torchlift.view import ModuleView, Use
-from torchlift.view.guards import is_guarded
 
 _FUNCTIONS = frozenset(f"torch.jit.{name}" for name in ("script", "script_method", "CompilationUnit", "_recursive"))
 _CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})
@@ -97,8 +96,7 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
         elif use.target in SCRIPTING | {_MODULE}:
             continue
         elif use.kind in {"string", "store", "delete"}:
-            # What stands in for a hint that an old torch lacks patches none.
-            if not is_guarded(view, use.node):
+            if not _stands_in(view, use.node):
                 watches.append(line)
         elif use.kind not in {"import", "annotation", "isinstance"}:
             if use.target in CONDITIONAL:
@@ -107,6 +105,21 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
                 exports.append(line)
     lines = (scripts, traces, exports, conditional, watches)
     return ScriptingRecord(*map(tuple, lines)) if any(lines) else None
+
+
+def _stands_in(view: ModuleView, node: ast.AST) -> bool:
+    """Whether a store gives an old torch the hint that it lacks: `if not hasattr(torch.jit, "unused"): torch.jit.unused = ...`."""
+    child = node
+    for ancestor in view.ancestors(node):
+        if isinstance(ancestor, ast.If) and child in ancestor.body:
+            match ancestor.test:
+                case ast.UnaryOp(
+                    op=ast.Not(),
+                    operand=ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=str() as name)]),
+                ) if isinstance(node, ast.Attribute):
+                    return name == node.attr
+        child = ancestor
+    return False
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,10 @@ def safety_of(folder: Path, files: dict[str, str], code: str = "TL113") -> tuple
         {"train.py": "import e3nn\n"},
         {"tests/test_a.py": "from unittest import mock\n\nmock.patch('torch.jit.annotate')\n"},
         {"tests/test_a.py": "import torch\nfrom unittest import mock\n\nmock.patch.object(torch.jit, 'annotate')\n"},
+        {"tools.py": "import torch\n\ntorch.jit.annotate = lambda kind, value: value\n"},
+        {"tools.py": "import torch\n\nif not hasattr(torch.jit, 'other'):\n    torch.jit.annotate = print\n"},
+        {"tools.py": "import torch\n\nif hasattr(torch.jit, 'annotate'):\n    torch.jit.annotate = print\n"},
+        {"tools.py": "import torch\n\nif torch.__version__ > '2':\n    torch.jit.annotate = print\n"},
         {"tools.py": "def is_marked(f):\n    return hasattr(f, '_torchscript_modifier')\n"},
     ],
     ids=lambda files: next(iter(files)) + ": " + next(iter(files.values())).splitlines()[0],
@@ -48,6 +52,9 @@ def test_code_that_others_may_compile_needs_review(files: dict[str, str], tmp_pa
 @pytest.mark.parametrize(
     "files",
     [
+        {
+            "tools.py": "import torch\n\nif not hasattr(torch.jit, 'annotate'):\n    torch.jit.annotate = lambda kind, value: value\n"
+        },
         {},
         {"pyproject.toml": "[tool.ruff]\nline-length = 100\n"},
         {"setup.cfg": "[flake8]\nignore = E501\n"},
