@@ -16,6 +16,7 @@ from torchlift.rules.dependencies.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.reading import NAMING, is_expectation, sets_of
 from torchlift.rules.dependencies.succession import release_of
 from torchlift.rules.rule import Bad, Ok, Rule, Settings, TextContext, nothing
+from torchlift.source import Span
 from torchlift.versions import TorchVersion
 from torchlift.view.text import TextView
 
@@ -64,7 +65,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     fix, help = _fix(view, values, settings)
     for name in dict.fromkeys(value.name for value in torch):
         named = [value for value in torch if value.name == name]
-        if any(_line(value) >= target for value in named):
+        if any(_line(value) > target if value.below else _line(value) >= target for value in named):
             continue
         lists = [value for value in named if value.listed]
         newest = max(lists, key=_line, default=None)
@@ -87,6 +88,8 @@ def _message(value: VersionValue, target: tuple[int, int]) -> str:
     if value.listed:
         return f"`{value.name}` goes up to torch {value.value}: nothing here tries {moves}."
     taken = f", which `{value.use}` takes," if value.use else ""
+    if value.below:
+        return f"`{value.name}` is <{value.value} here{taken} and keeps out {moves}."
     return f"`{value.name}` is {value.value} here{taken} and older than {moves}."
 
 
@@ -109,7 +112,7 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
     if (
         release is None
         or cuda
-        or any(len(found) > 1 or any(value.listed for value in found) for found in by_package.values())
+        or any(len(found) > 1 or any(value.listed or value.below for value in found) for found in by_package.values())
     ):
         return None, help
     if any(item.indexes or pin.clauses for item in sets_of(view) for pin in item.pins if pin.is_torch):
@@ -155,6 +158,9 @@ def _by_hand(values: list[VersionValue], release: str) -> str:
             else ""
         )
         return f"Add {release} to the list, with the torchvision and torchaudio that belong to it.{reach}"
+    if any(value.below for value in values):
+        major, minor = _line(VersionValue("torch", "", release, Span(0, 0), listed=False))
+        return f"Let it reach further: <{major}.{minor + 1} lets torch {release} in."
     return f"Set it to {release}, with torchvision, torchaudio and all else that is built for this torch."
 
 
@@ -190,6 +196,12 @@ EXAMPLES = (
         "unsafe",
         why="the default of an input",
         path=".github/workflows/release.yml",
+    ),
+    Bad(
+        "inputs:\n  torch-version:\n    default: '<2.2'\nruns:\n  using: composite\n  steps:\n"
+        "    - run: pip install 'torch${{ inputs.torch-version }}'\n",
+        why="a bound that is not reached itself",
+        path=".github/actions/setup/action.yml",
     ),
     Bad(
         "set TORCH_VERSION=2.3.1\npip install torch==%TORCH_VERSION%\n",

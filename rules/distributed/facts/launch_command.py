@@ -41,9 +41,8 @@ _COMMAND = 600
 def passes_local_rank(project: Project, script: str) -> str | None:
     """`path:line` of a command that starts `script` by the old launcher, which hands it `--local-rank`; None if there is none.
 
-    A command that names no script, as where that is a variable, may start this one.
+    A command that names no script, as where that is a variable, may start one of the folder around it.
     """
-    name = script.rpartition("/")[2]
     for place in project.mentions(MODULE):
         path, _, line = place.rpartition(":")
         lines = project.data(path).decode("utf-8", "replace").splitlines()[int(line) - 1 :]
@@ -53,9 +52,23 @@ def passes_local_rank(project: Project, script: str) -> str | None:
             continue
         if _USE_ENV.search(command[: started.start() if started is not None else None]):
             continue
-        if started is None or started[0].rpartition("/")[2] == name:
+        if _starts(project, path, started[0] if started is not None else None, script):
             return place
     return None
+
+
+def _starts(project: Project, path: str, started: str | None, script: str) -> bool:
+    """Whether a command in the file `path` starts `script`, by what it calls its script."""
+    folder = posixpath.dirname(path)
+    if started is None:
+        return not folder or script.startswith(f"{folder}/") or folder.startswith(posixpath.dirname(script))
+    if posixpath.basename(started) != posixpath.basename(script):
+        return False
+    meant = {posixpath.normpath(posixpath.join(folder, started)), posixpath.normpath(started)}
+    if found := meant.intersection(project.files):
+        return script in found
+    same = [file for file in project.files if posixpath.basename(file) == posixpath.basename(script)]
+    return len(same) == 1 or posixpath.dirname(script) == folder
 
 
 def advice_for(options: str, path: str, project: Project) -> str:

@@ -41,6 +41,7 @@ class VersionValue:
         span: where it stands, as far as it is the version.
         listed: whether it is one of a list.
         use: what takes it, "" where only its name says so.
+        below: whether it is a bound that is not reached itself: `<2.2`.
     """
 
     package: Literal["torch", "torchvision", "torchaudio", "cuda"]
@@ -49,6 +50,7 @@ class VersionValue:
     span: Span
     listed: bool
     use: str = ""
+    below: bool = False
 
 
 def version_values(view: TextView) -> tuple[VersionValue, ...]:
@@ -88,4 +90,5 @@ def _value(item: Assignment, use: tuple[str, str] | None) -> VersionValue | None
         return VersionValue("torchvision", item.name, match["release"], span, item.listed, how)
     if package == "torchaudio":
         return VersionValue("torchaudio", item.name, match["release"], span, item.listed, how)
-    return VersionValue("torch", item.name, match["release"], span, item.listed, how)
+    below = item.value.startswith("<") and not item.value.startswith("<=")
+    return VersionValue("torch", item.name, match["release"], span, item.listed, how, below)

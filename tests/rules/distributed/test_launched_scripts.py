@@ -1,0 +1,34 @@
+"""Which script a command with the old launcher starts: the one that it names from where it stands, and no other of that name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from example_project import all_findings, analyse_files
+
+SCRIPT = "import argparse\n\nimport torch\n\np = argparse.ArgumentParser()\np.add_argument('--local_rank', type=int)\np.parse_args()\n"
+COMMAND = "python -m torch.distributed.launch --nproc_per_node 2 "
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"one/train.py": SCRIPT, "two/train.py": SCRIPT, "one/go.sh": f"{COMMAND}train.py\n"}, ["one/train.py"]),
+        ({"one/train.py": SCRIPT, "two/train.py": SCRIPT, "go.sh": f"{COMMAND}two/train.py\n"}, ["two/train.py"]),
+        ({"one/train.py": SCRIPT, "train.py": SCRIPT, "one/go.sh": f"{COMMAND}../train.py\n"}, ["train.py"]),
+        ({"one/train.py": SCRIPT, "two/train.py": SCRIPT, "one/README.md": f"```sh\n{COMMAND}train.py\n```\n"}, ["one/train.py"]),
+        ({"one/train.py": SCRIPT, "bin/go.sh": f"{COMMAND}$HERE/train.py\n"}, ["one/train.py"]),
+        ({"one/train.py": SCRIPT, "two/train.py": SCRIPT, "bin/go.sh": f"{COMMAND}$HERE/train.py\n"}, []),
+        ({"one/train.py": SCRIPT, "one/go.sh": f"{COMMAND}$SCRIPT\n"}, ["one/train.py"]),
+        ({"one/train.py": SCRIPT, "two/go.sh": f"{COMMAND}$SCRIPT\n"}, []),
+        ({"one/train.py": SCRIPT, "one/go.sh": f"{COMMAND}--use_env train.py\n"}, []),
+    ],
+)  # fmt: skip
+def test_a_parser_is_told_of_a_command_that_starts_its_own_script(
+    files: dict[str, str], told: list[str], tmp_path: Path
+) -> None:
+    result = analyse_files(tmp_path, files, codes=frozenset({"TL205"}))
+    assert (
+        sorted(finding.path for finding in all_findings(result) if "passes `--local-rank`" in finding.message) == told
+    )
