@@ -40,6 +40,12 @@ RULE = Rule(
 
 _DISPATCH = lazy_pattern(r"\bAT_DISPATCH_\w+\s*\(")
 _TYPE = lazy_pattern(r"(?:\.|->)\s*type\s*\(\s*\)\s*\Z")
+# Names that macros of TH and THC put together, so that no header spells them: `TH_CONCAT_4(TH, Real, Blas_, gemm)`.
+_PASTED = lazy_pattern(
+    r"THC?(?:uda)?(?:Byte|Char|Short|Int|Long|Half|Float|Double|Bool|BFloat16|ComplexFloat|ComplexDouble)?"
+    r"(?:Tensor|Storage|Blas|Lapack|Vector)_\w+"
+)
+_PASTED_SINCE = TorchVersion(1, 11)
 _DISPATCH_SINCE = TorchVersion(2, 6)
 _PLAIN = lazy_pattern(r"(?<![\w.:>#])[A-Z_]\w{3,}")
 
@@ -54,6 +60,8 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     for match in _PLAIN.finditer(view.code):
         name = match[0]
         release = table.macros.get(name) or table.names.get(name)
+        if release is None and _PASTED.fullmatch(name):
+            release = _PASTED_SINCE
         if (
             release is not None
             and release <= target
@@ -138,6 +146,11 @@ EXAMPLES = (
         '#include <torch/extension.h>\n\nvoid run(at::Tensor x) {\n  AT_DISPATCH_FLOATING_TYPES(x.type(), "run", ([&] { f<scalar_t>(x); }));\n}\n',
         why="a dispatch by type()",
         path="csrc/run.cu",
+    ),
+    Bad(
+        "#include <TH/TH.h>\n#include <torch/extension.h>\n\nvoid f() { THFloatBlas_gemm('t', 'n', 1, 1, 1, 1.0f, a, 1, b, 1, 0.0f, c, 1); }\n",
+        why="a name that macros of TH put together",
+        path="csrc/gemm.cpp",
     ),
     Bad(
         "#include <ATen/ATen.h>\n\nauto [values, vectors] = at::symeig(matrix, true);\n",

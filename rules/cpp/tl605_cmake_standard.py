@@ -50,7 +50,8 @@ _SETTING = lazy_pattern(
     r"\b(?:CMAKE_)?(?:CXX|CUDA)_STANDARD\s+\"?(?P<a>11|14|17)\b(?!\s*\})|\bc(?:xx|uda)_std_(?P<b>11|14|17)\b"
     r"|-std=(?:c|gnu)\+\+(?P<c>0x|11|1y|14|1z|17)\b"
 )
-_LATER = lazy_pattern(r"(?:CXX|CUDA)_STANDARD\s+\"?2\d\b|\bc(?:xx|uda)_std_2\d\b|" + LATER_FLAG.pattern)
+_LATER = lazy_pattern(r"CXX_STANDARD\s+\"?2\d\b|\bcxx_std_2\d\b|" + LATER_FLAG.pattern)
+_LATER_CUDA = lazy_pattern(r"CUDA_STANDARD\s+\"?2\d\b|\bcuda_std_2\d\b")
 _COMPARES = lazy_pattern(
     r"(?:(?:if|elseif|check_\w+|string|message)\s*\(|list\s*\(\s*(?:FIND|REMOVE_ITEM)\b)", re.IGNORECASE
 )
@@ -58,12 +59,15 @@ _FINDS = lazy_pattern(r"\bfind_package\s*\(\s*Torch\b", re.IGNORECASE)
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
-    if _LATER.search(view.code) or not _builds_with_torch(view, context.project):
+    later = {"cxx": _LATER.search(view.code) is not None, "cuda": _LATER_CUDA.search(view.code) is not None}
+    if all(later.values()) or not _builds_with_torch(view, context.project):
         return
     for line in view.lines:
         if _COMPARES.match(line.text.strip()):
             continue
         for match in _SETTING.finditer(line.text):
+            if later["cuda" if "cuda" in match[0].lower() else "cxx"]:
+                continue
             group = match.lastgroup
             assert group is not None
             known = needed_standard(match[group], context.settings.target)
@@ -138,6 +142,13 @@ EXAMPLES = (
         why="torch is looked for further down",
         path="CMakeLists.txt",
         files=(("serve/CMakeLists.txt", "find_package(Torch REQUIRED)\n"),),
+    ),
+    Bad(
+        f"{_HEAD}set(CMAKE_CXX_STANDARD 20)\nset(CMAKE_CUDA_STANDARD 14)\nfind_package(Torch REQUIRED)\n",
+        f"{_HEAD}set(CMAKE_CXX_STANDARD 20)\nset(CMAKE_CUDA_STANDARD 20)\nfind_package(Torch REQUIRED)\n",
+        safety="unsafe",
+        why="the standard of CUDA was left behind",
+        path="CMakeLists.txt",
     ),
     Ok(f"{_HEAD}set(CMAKE_CXX_STANDARD 14)\n", "a project without torch", "CMakeLists.txt"),
     Ok(f"{_HEAD}set(CMAKE_CXX_STANDARD 20)\nfind_package(Torch REQUIRED)\n", "what the headers need", "CMakeLists.txt"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable
 from functools import lru_cache
 
 from torchlift.dependencies.commands import read_commands, read_words
@@ -83,6 +84,27 @@ def included(view: TextView, project: Project) -> list[tuple[str, Pin]]:
         found += [(target, pin) for pin in read.pins]
         pending += [(target, further.path) for further in read.includes]
     return found
+
+
+def copied_sets(sets: Iterable[PinSet], view: TextView, project: Project) -> tuple[PinSet, ...]:
+    """What the requirement files say that commands of a container file install.
+
+    Where a file is copied to is not followed: one of its name beside the container file is meant, or at the root of the project.
+    """
+    found: list[PinSet] = []
+    for include in (include for item in sets for include in item.includes):
+        if is_template(include.path) or "://" in include.path:
+            continue
+        name = posixpath.basename(include.path) if posixpath.isabs(include.path) else include.path
+        for folder in dict.fromkeys((posixpath.dirname(view.path), "")):
+            target = posixpath.normpath(posixpath.join(folder, name))
+            try:
+                data = project.data(target) if not target.startswith("../") else b""
+                found.append(read_requirements(TextView(target, "requirements", read_text(data))))
+            except (OSError, ValueError, UnreadableSource):
+                continue
+            break
+    return tuple(found)
 
 
 def lock_beside(view: TextView, project: Project) -> bool:

@@ -11,7 +11,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.builds import allowed, default_build, spelled, target_line
-from torchlift.rules.dependencies.reading import NAMING, sets_of, torch_of
+from torchlift.rules.dependencies.reading import NAMING, copied_sets, sets_of, torch_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext, nothing
 from torchlift.view.text import TextView
 from torchlift.view.walk import walk
@@ -33,7 +33,12 @@ RULE = Rule(
     targets=(),
     check=nothing,
     triggers=("pytorch/pytorch & -cuda", "nvidia/pytorch & -py3"),
-    text_triggers=("nvidia/cuda & torch", "pytorch/pytorch & -cuda", "nvidia/pytorch & -py3"),
+    text_triggers=(
+        "nvidia/cuda & torch",
+        "nvidia/cuda & requirements",
+        "pytorch/pytorch & -cuda",
+        "nvidia/pytorch & -py3",
+    ),
     text_kinds=NAMING,
     sources=(
         "`_check_cuda_version` in torch/utils/cpp_extension.py of torch 2.15.0",
@@ -64,7 +69,8 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         sets = [item for item in sets_of(view) if image.span.start < item.span.start < end and not item.conda]
         stage = view.code[image.span.start : end]
         if image.kind == "cuda" and view.kind == "dockerfile":
-            yield from _toolkit(view, image, sets, stage, context.settings)
+            named = [*sets, *copied_sets(sets, view, context.project)]
+            yield from _toolkit(view, image, named, stage, context.settings)
         elif is_shown(view, image.span.start):
             continue
         elif image.kind == "torch" and image.torch is not None and line_of(image.torch) < target:
@@ -215,6 +221,18 @@ EXAMPLES = (
         "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch==2.15.0\nRUN pip install -e .\n",
         why="an image whose torch is replaced",
         path="Dockerfile",
+    ),
+    Bad(
+        "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nCOPY requirements.txt /tmp/\nRUN pip install -r /tmp/requirements.txt\nRUN make\n",
+        why="a file of requirements that is copied",
+        path="docker/Dockerfile",
+        files=(("requirements.txt", "numpy\ntorch==2.15.0\n"),),
+    ),
+    Ok(
+        "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nCOPY requirements.txt /tmp/\nRUN pip install -r /tmp/requirements.txt\n",
+        "requirements without torch",
+        "Dockerfile",
+        (("requirements.txt", "numpy\n"),),
     ),
     Ok(
         "FROM nvidia/cuda:13.0.1-devel-ubuntu24.04\nRUN pip install torch==2.15.0\n",

@@ -161,7 +161,7 @@ def _taken(tokens: list[_Token], span: Span, kind: str) -> PinSet | None:
         if pin is not None:
             # In a shell, an unquoted comparison is a redirection, and a star may be a file.
             found.pins.append(pin if token.plain else replace(pin, opaque=True))
-    return found if found.pins or found.indexes or found.variables else None
+    return found if found.pins or found.indexes or found.variables or found.includes else None
 
 
 def _option(found: PinSet, kind: str, name: str, value: str, place: int) -> None:
