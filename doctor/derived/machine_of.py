@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from torchlift.doctor.derived.driver_libraries import loaded_libcuda
 from torchlift.doctor.derived.intel_cards import cards_for_computing, intel_cards
 from torchlift.doctor.derived.nvidia_driver import cuda_of_driver, driver_version
 from torchlift.doctor.derived.visible_gpus import hidden_by_environment, visible_gpus
@@ -22,7 +23,7 @@ def machine_of(facts: Facts) -> Machine:
     system, python = facts.system, facts.python
     return Machine(
         devices=_devices(facts),
-        driver=driver_version(facts),
+        driver=_driver(facts),
         cuda_driver=cuda_of_driver(facts),
         os=system.os or "linux",
         windows_driver=bool(system.wsl),
@@ -34,6 +35,13 @@ def machine_of(facts: Facts) -> Machine:
         jetson=bool(system.jetson_release),
         macos=_two_numbers(system.macos_version),
     )
+
+
+def _driver(facts: Facts) -> str | None:
+    """The driver's version; that of a compatibility package which cuInit accepts, since torch asks that one."""
+    library = loaded_libcuda(facts)
+    accepted = library is not None and library.compat and facts.libcuda.outcome == "ok"
+    return library.version if accepted and library and library.version else driver_version(facts)
 
 
 def _devices(facts: Facts) -> tuple[Device, ...]:

@@ -67,3 +67,8 @@ UNREAD = "the wording as programs print it; no thread was read for it, 2026-11-2
 
 WHEEL = "Run `torchlift doctor`: it prints the wheel for this GPU and driver"
 """What to say where the machine is not known."""
+
+NO_MODULE = r"The specified module (could not be|was not) found|找不到指定的模块|找不到指定的模組|Das angegebene Modul wurde nicht gefunden|Le module spécifié est introuvable|No se puede encontrar el módulo especificado|Impossibile trovare il modulo specificato|Não foi possível encontrar o módulo especificado|指定されたモジュールが見つかりません|지정된 모듈을 찾을 수 없습니다|\u041d\u0435 найден указанный модуль"
+NO_PROCEDURE = r"The specified procedure (could not be|was not) found|找不到指定的程序|Die angegebene Prozedur wurde nicht gefunden|La procédure spécifiée est introuvable|No se encontró el proceso especificado|Impossibile trovare la procedura specificata|Não foi possível encontrar o procedimento especificado|指定されたプロシージャが見つかりません|지정된 프로시저를 찾을 수 없습니다|\u041d\u0435 найдена указанная процедура"
+NOT_STARTED = r"A dynamic link library \(DLL\) initialization routine failed|动态链接库\(DLL\)初始化例程失败|Eine DLL-Initialisierungsroutine ist fehlgeschlagen|Une routine d.initialisation d.une bibliothèque|ダイナミック リンク ライブラリ \(DLL\) 初期化ルーチンの実行に失敗"
+"""Windows' errors 126, 127 and 1114, which it writes in the user's language."""

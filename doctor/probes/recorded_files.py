@@ -55,7 +55,9 @@ class RecordCheck:
                 continue
             self._claims.setdefault(os.path.normcase(file.path), []).append(_Claim(package, file))
             state = self._state(distribution, file)
-            if state and not (rewritten and state == "changed"):
+            # Scripts begin with the path of their interpreter, which a copy of an environment rewrites.
+            script = not file.path.startswith(distribution.folder)
+            if state and not ((rewritten or script) and state == "changed"):
                 changed.append(ChangedFile(printable(file.path), state))
         package.changed_files = sorted(changed, key=_libraries_first)[:MOST_CHANGED]
 

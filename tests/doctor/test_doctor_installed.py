@@ -128,6 +128,14 @@ def test_changed_and_missing_files_are_found_and_bytecode_is_not_asked_for(envir
     ]
 
 
+def test_a_script_that_names_another_interpreter_since_its_environment_was_copied_is_not_changed(
+    environment: Environment,
+) -> None:
+    environment.install("torch", "2.15.0", {**TORCH, "../../../bin/torchrun": "#!/first/bin/python\n"})
+    environment.write({"../../../bin/torchrun": "#!/where/it/was/copied/bin/python\n"})
+    assert only(environment.facts().packages).changed_files == []
+
+
 def test_files_that_conda_rewrote_do_not_count_as_changed(environment: Environment) -> None:
     environment.install("torch", "2.15.0", TORCH, {"INSTALLER": "conda\n"})
     environment.write({"torch/version.py": "__version__ = '2.15.0'\n"})

@@ -109,7 +109,7 @@ ROWS = (
     ),
     KnownError(
         id="image-platform",
-        pattern=r"exec format error|does not match the detected host platform|no matching manifest for (?P<platform>linux/\w{3,8}|windows\S{0,20})|cannot execute binary file: Exec format",
+        pattern=r"exec format error(?!:? \S{0,200}\.exe)|does not match the detected host platform|no matching manifest for (?P<platform>linux/\w{3,8}|windows\S{0,20})|cannot execute binary file: Exec format",
         cause="The image or program is for another kind of processor (x86_64 against ARM) or system than this host",
         remedy="Take the image for this platform (docker pull --platform linux/arm64 or linux/amd64), or build it here",
         checks=("python-platform",),

@@ -211,4 +211,17 @@ ROWS = (
         likely=True,
         general=True,
     ),
+    KnownError(
+        id="deprecation-remark",
+        pattern=r"(?:User|Future|Deprecation|PendingDeprecation)Warning: [^\n]{0,200}(?:deprecated|will be (?:removed|an error)|is going to be removed)",
+        cause="A remark that something will go or change in a later release. The program went on; it is not why anything failed",
+        remedy="Look further for the error, if there was one. The path in front of the line says whose call it is: in a package, upgrade it; in the program, `torchlift migrate --check` shows what of torch's was removed in which release, and mends what it can",
+        command="torchlift migrate --check",
+        says=(
+            "site-packages/torch/distributed/distributed_c10d.py:859: UserWarning: `_get_pg_default_device` will be deprecated, it only stays for backward-compatiblity reason.",
+        ),
+        sources=(thread("meta-pytorch/torchrec", 3114, "2026-11-26"),),
+        level="warning",
+        general=True,
+    ),
 )

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
+from torchlift.doctor.errors.known_error import (
+    NO_MODULE,
+    NO_PROCEDURE,
+    NOT_STARTED,
+    UNREAD,
+    KnownError,
+    thread,
+    torch_file,
+)
 
 _COMPILED = (
     (
@@ -359,8 +367,8 @@ ROWS = (
     ),
     KnownError(
         id="windows-extension-dll",
-        pattern=r"DLL load failed while importing (?P<module>(?!_C:|torch|libtorch)[\w.]{1,60}): (The specified module (could not be|was not) found|找不到指定的模块|Das angegebene Modul wurde nicht gefunden|Le module spécifié est introuvable)"
-        r"|DLL load failed: (The specified module (could not be|was not) found|找不到指定的模块)|DLL load failed while importing (?P<module2>(?!_C\b|torch|libtorch)[\w.]{1,60})\.?$",
+        pattern=rf"DLL load failed while importing (?P<module>(?!_C:|torch|libtorch)[\w.]{{1,60}}): ({NO_MODULE})"
+        rf"|DLL load failed: ({NO_MODULE})|DLL load failed while importing (?P<module2>(?!_C\b|torch|libtorch)[\w.]{{1,60}})\.?$",
         cause="A DLL that {module} needs is not found: those of torch (torch has to be imported first), of the CUDA release it was built with, or "
         "of Visual C++",
         remedy="Import torch before it; install {module} for this torch and CUDA; install Microsoft's Visual C++ Redistributable (x64). The tool Dependencies "
@@ -374,7 +382,7 @@ ROWS = (
     ),
     KnownError(
         id="windows-extension-initialisation",
-        pattern=r"DLL load failed while importing (?P<module>[\w.]{1,60}): A dynamic link library \(DLL\) initialization routine failed",
+        pattern=rf"DLL load failed while importing (?P<module>[\w.]{{1,60}}): ({NOT_STARTED})",
         cause="A DLL of {module} does not start: mostly an older Visual C++ runtime was loaded before it (onnx 1.16.2 and newer, torch 2.4 and newer need "
         "a new one), or two packages bring their own",
         remedy="Install the newest Microsoft Visual C++ Redistributable (x64) and restart; import torch before the others; for onnx, another release",
@@ -387,24 +395,14 @@ ROWS = (
     ),
     KnownError(
         id="windows-extension-procedure",
-        pattern=r"DLL load failed while importing (?P<module>[\w.]{1,60}): The specified procedure (could not be|was not) found"
-        r"|DLL load failed: (The specified procedure (could not be|was not) found|找不到指定的程序)|The procedure entry point \S{1,200} could not be located",
+        pattern=rf"DLL load failed while importing (?P<module>[\w.]{{1,60}}): ({NO_PROCEDURE})"
+        rf"|DLL load failed: ({NO_PROCEDURE})|The procedure entry point \S{{1,200}} could not be located",
         cause="{module} was built for other releases of the DLLs that it uses than those that are found: another torch, Python or CUDA",
         remedy="Install {module} for exactly this torch, CUDA and Python; see that no other folder on PATH has DLLs of the same names",
         checks=("extension-abi", "companion-mismatch"),
-        says=("ImportError: DLL load failed while importing libtriton: The specified procedure could not be found.",),
-        sources=(UNREAD,),
-    ),
-    KnownError(
-        id="windows-wrong-bits",
-        pattern=r"is not a valid Win32 application|WinError 193|DLL load failed[\w .]{0,80}: %1",
-        cause="A 32-bit program or DLL met a 64-bit one, or the file is damaged: mostly a 32-bit Python",
-        remedy="Install 64-bit Python and everything anew in a fresh environment",
-        command="python -c 'import struct; print(struct.calcsize(\"P\") * 8)'",
-        checks=("python-platform",),
         says=(
-            "ImportError: DLL load failed: %1 is not a valid Win32 application.",
-            "OSError: [WinError 193] %1 is not a valid Win32 application",
+            "ImportError: DLL load failed while importing libtriton: The specified procedure could not be found.",
+            "ImportError: DLL load failed while importing _C: 找不到指定的程序。",
         ),
         sources=(UNREAD,),
     ),

@@ -68,9 +68,9 @@ ROWS = (
     KnownError(
         id="nccl-remarks",
         pattern=r"process group has NOT been destroyed before|to perform barrier as devices used by this process are currently unknown"
-        r"|Setting OMP_NUM_THREADS environment variable for each process to be 1|The module torch\.distributed\.launch is deprecated",
+        r"|The module torch\.distributed\.launch is deprecated",
         cause="torch tells what could be better: processes that end without destroy_process_group(), a barrier before the device is chosen, "
-        "one thread a process, the old launcher",
+        "the old launcher",
         remedy="Nothing at once; call destroy_process_group() at the end, and init_process_group(device_id=...)",
         says=(
             "[rank0]:[W403 11:42:02.380967152 ProcessGroupNCCL.cpp:1250] Warning: WARNING: process group has NOT been destroyed before we "
@@ -213,6 +213,27 @@ ROWS = (
         command="python -m pip install -U accelerate transformers deepspeed",
         says=("AssertionError: It is not compatible with `device_map`",),
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
+        likely=True,
+    ),
+    KnownError(
+        id="threads-remark",
+        pattern=r"Setting OMP_NUM_THREADS environment variable for each process to be 1",
+        cause="A remark of torchrun: with several processes on a host it gives each one thread, so that they do not take each other's cores. It is no error, and no failure comes from it",
+        remedy="Nothing, where the GPUs are busy. Where processes wait for work on the CPU (loading, preprocessing), set cores divided by processes: export OMP_NUM_THREADS=8; that also silences it",
+        command="export OMP_NUM_THREADS=$(($(nproc) / 8))",
+        says=(
+            "W1110 17:26:36.056000 124020523139072 torch/distributed/run.py:779] Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded",
+        ),
+        sources=(torch_file("torch/distributed/run.py"),),
+        level="warning",
+    ),
+    KnownError(
+        id="sharded-weight",
+        pattern=r"'weight' must be 2-D|weight (?:should|must) have at least (?:two|three|2|3) dimensions|size mismatch[^\n]{0,80}torch\.Size\(\[0\]\)",
+        cause="A weight was used while it was sharded: with FSDP or DeepSpeed ZeRO-3 a parameter is whole only inside of the forward of the module that is wrapped, and code called another way to it (the model inside of the wrapper, an attribute, a loss that holds the model)",
+        remedy="Call the wrapped model itself (the one that prepare, FSDP or deepspeed.initialize returned) and its forward, also in the loss. To read or change weights outside: with FSDP.summon_full_params(model), module.unshard() of FSDP 2, or deepspeed.zero.GatheredParameters(params). In generate: synced_gpus=True. Upgrade the trainer (transformers, TRL, Sentence Transformers), which mostly does that by itself",
+        says=("RuntimeError: 'weight' must be 2-D",),
+        sources=(thread("huggingface/sentence-transformers", 3023, "2025-03-28"),),
         likely=True,
     ),
 )

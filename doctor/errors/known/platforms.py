@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
+from torchlift.doctor.errors.known_error import NO_MODULE, UNREAD, KnownError, thread, torch_file
 
 ROWS = (
     KnownError(
@@ -52,10 +52,23 @@ ROWS = (
         likely=True,
     ),
     KnownError(
+        id="windows-wrong-bits",
+        pattern=r"is not a valid Win32 application|WinError 193|DLL load failed[\w .]{0,80}: %1",
+        cause="A 32-bit program or DLL met a 64-bit one, or the file is damaged: mostly a 32-bit Python",
+        remedy="Install 64-bit Python and everything anew in a fresh environment",
+        command="python -c 'import struct; print(struct.calcsize(\"P\") * 8)'",
+        checks=("python-platform",),
+        says=(
+            "ImportError: DLL load failed: %1 is not a valid Win32 application.",
+            "OSError: [WinError 193] %1 is not a valid Win32 application",
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
         id="windows-dll-missing",
         pattern=r"\[WinError (126|127)\].{0,300}(Error loading.{0,300}torch|torch\S{0,200}\.dll)"
         r"|Microsoft Visual C\+\+ Redistributable is not installed"
-        r"|DLL load failed while importing (_C|torch\w{0,20}|libtorch\w{0,20}): The specified module (could not be|was not) found",
+        rf"|DLL load failed while importing (_C|torch\w{{0,20}}|libtorch\w{{0,20}}): ({NO_MODULE})",
         cause="A library that torch's own libraries need is missing on Windows: the Microsoft Visual C++ runtime, or, for "
         "fbgemm.dll of torch 2.4, libomp140.x86_64.dll",
         remedy="Install the newest Visual C++ Redistributable; for fbgemm.dll upgrade torch",
@@ -380,5 +393,14 @@ ROWS = (
             "E external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:9261] Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has already been registered",
         ),
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
+    ),
+    KnownError(
+        id="wsl-interop",
+        pattern=r"exec format error:? \S{0,200}\.exe|\.exe: cannot execute binary file: Exec format error|Exec format error[^\n]{0,40}'\S{0,100}\.exe'|binfmt_misc/WSLInterop: No such file",
+        cause="WSL does not start programs of Windows: its entry in binfmt_misc is gone (systemd or another distribution removed it), or interop is off in /etc/wsl.conf. Torch and CUDA in WSL do not need it",
+        remedy="wsl --shutdown in PowerShell, then start again. If it comes back, register it: sudo sh -c 'echo :WSLInterop:M::MZ::/init:PF > /usr/lib/binfmt.d/WSLInterop.conf' && sudo systemctl restart systemd-binfmt; see that /etc/wsl.conf has no enabled=false under [interop]",
+        command="ls /proc/sys/fs/binfmt_misc/; cat /etc/wsl.conf",
+        says=("zsh: exec format error: explorer.exe",),
+        sources=(thread("microsoft/WSL", 9905, "2023-04-04"), thread("microsoft/WSL", 8952, "2023-04-21")),
     ),
 )

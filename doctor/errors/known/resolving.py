@@ -436,4 +436,13 @@ ROWS = (
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
         likely=True,
     ),
+    KnownError(
+        id="pip-skipping-remark",
+        pattern=r"WARNING: Skipping (?P<name>[\w.-]{1,60}) as it is not installed",
+        cause="A remark of pip uninstall: {name} was to be removed, and was not there. Nothing failed",
+        remedy="Nothing. If {name} should be there, pip belongs to another Python than the program: python -m pip list",
+        says=("WARNING: Skipping bitsandbytes as it is not installed.",),
+        sources=(thread("bmaltais/kohya_ss", 750, "2023-05-09"),),
+        level="warning",
+    ),
 )

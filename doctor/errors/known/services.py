@@ -19,7 +19,7 @@ ROWS = (
     ),
     KnownError(
         id="requires-bitsandbytes",
-        pattern=r"(Using|using) `?bitsandbytes`? .{0,60}requires .{0,120}(bitsandbytes|accelerate)|requires the latest version of bitsandbytes|`?bitsandbytes`?.{0,20}is not installed|quantization requires .{0,40}bitsandbytes|You need to install bitsandbytes",
+        pattern=r"(Using|using) `?bitsandbytes`? .{0,60}requires .{0,120}(bitsandbytes|accelerate)|requires the latest version of bitsandbytes|(?<!Skipping\x20)`?bitsandbytes`?.{0,20}is not installed|quantization requires .{0,40}bitsandbytes|You need to install bitsandbytes",
         cause="8-bit and 4-bit loading needs bitsandbytes (and Accelerate), which is missing, too old or does not see the GPU",
         remedy="Install both, and see that `python -m bitsandbytes` passes",
         command="python -m pip install --upgrade bitsandbytes accelerate && python -m bitsandbytes",

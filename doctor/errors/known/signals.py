@@ -255,4 +255,17 @@ ROWS = (
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
         likely=True,
     ),
+    KnownError(
+        id="subprocess-failed",
+        pattern=r"CalledProcessError: Command '[^\n]{1,600}returned non-zero exit status (?P<name>\d{1,3})",
+        cause="A program that was started failed with exit status {name}; what it wrote itself is elsewhere: in front of this traceback, or kept back by the caller (capture_output)",
+        remedy="Look above the first `Traceback` for its own output, or run the command between the brackets by hand, as one line. To have all of it: run again with 2>&1 | tee run.log and ask with that file",
+        command="torchlift doctor --explain-error run.log",
+        says=(
+            "subprocess.CalledProcessError: Command '['python', '-m', 'monai.bundle', 'onnx_export', 'network_def']' returned non-zero exit status 1.",
+        ),
+        sources=(thread("Project-MONAI/MONAI", 8654, "2026-11-26"),),
+        level="vague",
+        general=True,
+    ),
 )

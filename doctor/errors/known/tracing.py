@@ -313,4 +313,27 @@ ROWS = (
         sources=(thread("pytorch/torchdynamo", 886, "2022-08-18"),),
         likely=True,
     ),
+    KnownError(
+        id="tensorrt-unknown-jetson",
+        pattern=r"Unknown embedded device detected\. Please update the table",
+        cause="This TensorRT is older than the Jetson module and does not know its memory (Xavier NX 16 GB with JetPack 4.6, for one)",
+        remedy="Take a JetPack with a TensorRT that knows the module (JetPack 5 or newer for Xavier and Orin); for Xavier NX 16 GB on JetPack 4.6 NVIDIA has TensorRT 8.2.1.9 as a patch. It is not the network or the engine",
+        command="dpkg -l | grep -E 'tensorrt|nvidia-l4t-core'",
+        says=(
+            "[utils.cpp::checkMemLimit::380] Error Code 2: Internal Error (Assertion upperBound != 0 failed. Unknown embedded device detected. Please update the table with the entry: {{1794, 6, 16}, 12660},)",
+        ),
+        sources=(thread("NVIDIA/TensorRT", 1866, "2022-11-08"),),
+    ),
+    KnownError(
+        id="transformer-fast-path",
+        pattern=r"Mask Type should be defined|_transformer_encoder_layer_fwd\(\)[^\n]{0,60}(?:incompatible|invalid)",
+        cause="The fast path of torch 1.12 and 1.13 for Transformer layers in inference was called with arguments of another release: the library (fairseq above all) was written for one of the two",
+        remedy="Take torch 1.12, which that library was written for, or a newer release of the library (of fairseq its main branch; or fairseq2). Where the program calls torch.nn.TransformerEncoder itself, torch 2 can do without the fast path: torch.backends.mha.set_fastpath_enabled(False)",
+        says=("RuntimeError: Mask Type should be defined",),
+        sources=(
+            thread("facebookresearch/fairseq", 4899, "2022-12-10"),
+            thread("facebookresearch/fairseq", 4858, "2022-11-11"),
+        ),
+        likely=True,
+    ),
 )

@@ -26,22 +26,33 @@ _NAMED = (
     (lazy_pattern(r"\bmi2(10|50x?)\b"), "gfx90a"),
     (lazy_pattern(r"\bmi100\b"), "gfx908"),
     (lazy_pattern(r"\bmi[56]0\b|\bradeon vii\b"), "gfx906"),
-    (lazy_pattern(r"\brx 9070\b"), "gfx1201"),
+    (lazy_pattern(r"\bmi25\b|\bvega (56|64)\b"), "gfx900"),
+    (lazy_pattern(r"\brx 9070\b|\br9700\b"), "gfx1201"),
     (lazy_pattern(r"\brx 9060\b"), "gfx1200"),
-    (lazy_pattern(r"\brx 7900\b|\bw7900\b"), "gfx1100"),
-    (lazy_pattern(r"\brx 7[78]00\b"), "gfx1101"),
-    (lazy_pattern(r"\brx 7600\b"), "gfx1102"),
-    (lazy_pattern(r"\brx 6[89][05]0\b"), "gfx1030"),
+    (lazy_pattern(r"\brx 7900\b|\bw7[89]00\b"), "gfx1100"),
+    (lazy_pattern(r"\brx 7[78]00\b|\bw7700\b"), "gfx1101"),
+    (lazy_pattern(r"\brx 7600\b|\bw7600\b"), "gfx1102"),
+    (lazy_pattern(r"\brx 6[89][05]0\b|\bw6800\b"), "gfx1030"),
     (lazy_pattern(r"\brx 67[05]0\b"), "gfx1031"),
     (lazy_pattern(r"\brx 66[05]0\b"), "gfx1032"),
+    (lazy_pattern(r"\brx 6[45]00\b"), "gfx1034"),
+    (lazy_pattern(r"\brx 5[67]00\b"), "gfx1010"),
+    (lazy_pattern(r"\brx [45][78]0\b|\bmi6\b"), "gfx803"),
+    (lazy_pattern(r"\b80[56]0s\b|\bstrix halo\b"), "gfx1151"),
+    (lazy_pattern(r"\b8[89]0m\b"), "gfx1150"),
+    (lazy_pattern(r"\b7[68]0m\b"), "gfx1103"),
 )
+_ITSELF = lazy_pattern(r"\bgfx\d{3,4}[a-f]?\b")
 _LIKE_GFX1030 = lazy_pattern(r"gfx103[124]", re.ASCII)
 
 
 def architecture_of(name: str) -> str | None:
-    """ "gfx942" for "MI300X"; None for a name that is not known here."""
+    """ "gfx942" for "MI300X" and for itself; None for a name that is not known here."""
     words = " ".join(re.findall(r"[a-z0-9]+", name.lower()))
     words = re.sub(r"\brx(?=\d)", "rx ", words)
+    itself = _ITSELF.search(words)
+    if itself:
+        return itself[0]
     return next((architecture for pattern, architecture in _NAMED if pattern.search(words)), None)
 
 

@@ -17,7 +17,7 @@ _BRANDS = frozenset({"nvidia", "geforce", "tesla", "graphics", "gpu", "card"})
 _VARIANT = lazy_pattern(r"\d+gb|sxm\d*|pcie|pci|nvl\d*|hbm\d*e?|dgxs|fhhl")
 _ALIASES = {"dgx spark": "gb10", "spark": "gb10", "jetson thor": "thor", "drive thor": "thor"}
 _OTHER_VENDORS = (
-    (lazy_pattern(r"\b(amd|radeon|instinct|mi\d{2,3}[a-z]?|rx ?\d{4}[a-z]*|vega|gfx\d+[a-f]?)\b"), "amd"),
+    (lazy_pattern(r"\b(amd|radeon|instinct|mi\d{2,3}[a-z]?|rx ?\d{3,4}[a-z]*|strix halo|vega|gfx\d+[a-f]?)\b"), "amd"),
     (
         lazy_pattern(
             r"\b(intel|arc|battlemage|ponte vecchio|data center gpu (max|flex)|max 1[1357]\d0|flex 1[47]0|iris|uhd)\b"
