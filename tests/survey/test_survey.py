@@ -215,3 +215,38 @@ def test_a_cluster_of_dask_does_the_same(here: Path) -> None:
     command = [sys.executable, "-m", "torchlift", "survey", "all", "--no-plan", "--engine", "dask", "-j", "2"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stdout.startswith("3 repositories, 6 files: 3 findings"), done.stderr
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="workers are found by /proc")
+def test_a_survey_goes_on_when_a_worker_of_its_cluster_is_killed(here: Path) -> None:
+    pytest.importorskip("distributed")
+    for number in range(12):
+        repository(here / "all", f"r{number}")
+    command = [sys.executable, "-m", "torchlift", "survey", "all", "--no-plan", "--engine", "dask", "-j", "2"]
+    survey = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    database, killed, until = here / "torchlift-survey.sqlite", 0, time.monotonic() + 300
+    while not killed and survey.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+        if database.exists() and rows(database, "SELECT 1 FROM sqlite_master WHERE name = 'repositories'"):
+            workers = workers_of(survey.pid) if rows(database, "SELECT 1 FROM repositories") else []
+            for worker in workers[:1]:
+                os.kill(worker, signal.SIGKILL)
+                killed += 1
+    out, err = survey.communicate(timeout=300)
+    assert killed and survey.returncode == 1, err
+    assert out.startswith("12 repositories, 24 files: 12 findings")
+    assert rows(database, "SELECT DISTINCT status FROM repositories") == [("looked at",)]
+
+
+def workers_of(parent: int) -> list[int]:
+    """Processes of dask's workers, told from its resource tracker by how they were started."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            is_child = f"PPid:\t{parent}\n" in (entry / "status").read_text()
+            if is_child and b"spawn_main" in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found

@@ -38,6 +38,20 @@ def test_bash_completes_commands_choices_and_rules_with_what_was_installed(tmp_p
     assert done.stdout.split() == ["migrate", "gitlab", "TL511"], done.stderr
 
 
+@pytest.mark.skipif(shutil.which("fish") is None, reason="without fish nothing completes in it")
+def test_fish_completes_with_what_was_installed(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/torchlift").write_text(f'#!/bin/sh\nexec {sys.executable} -m torchlift "$@"\n')
+    (tmp_path / "bin/torchlift").chmod(0o755)
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    lines = ("mig", "migrate --output-format gitl", "rule TL511")
+    script = "torchlift completion fish --install >/dev/null; " + "; ".join(
+        f"complete -C 'torchlift {line}'" for line in lines
+    )
+    done = subprocess.run(["fish", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["migrate", "gitlab", "TL511"], done.stderr
+
+
 def test_completions_that_cannot_be_written_are_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "fish").write_text("no folder")
     done = CliRunner().invoke(torchlift, ["completion", "fish", "--install"], env={"XDG_CONFIG_HOME": str(tmp_path)})
