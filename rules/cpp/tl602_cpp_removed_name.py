@@ -13,6 +13,7 @@ from torchlift.rules.analysis.cpp.branches import Branches
 from torchlift.rules.analysis.cpp.names import names_in
 from torchlift.rules.cpp.facts.headers import header_table
 from torchlift.rules.cpp.facts.successors import name_advice
+from torchlift.rules.cpp.facts.wording import places_said
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
@@ -51,32 +52,48 @@ _PLAIN = lazy_pattern(r"(?<![\w.:>#])[A-Z_]\w{3,}")
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
-    table, target = header_table(), context.settings.target
-    branches = Branches(view.code, target)
+    """One finding for each name and file, and one for all names of TH: old extensions use a few hundreds of times."""
+    branches = Branches(view.code, context.settings.target)
+    uses: dict[str, list[tuple[str, TorchVersion, Span]]] = {}
+    for name, release, span in _uses(view, context.project, branches):
+        if release <= context.settings.target:
+            uses.setdefault("TH" if name.startswith("TH") else name, []).append((name, release, span))
+    for found in uses.values():
+        yield _finding(view, found)
+    if context.settings.target >= _DISPATCH_SINCE:
+        yield from _dispatched(view, branches)
+
+
+def _uses(view: TextView, project: Project, branches: Branches) -> Iterator[tuple[str, TorchVersion, Span]]:
+    table = header_table()
     for item in names_in(view.code):
         known = table.gone(item.spellings)
-        if known is not None and known[1] <= target and branches.may_compile(item.span.start):
-            yield _finding(view, item.span, *known)
+        if known is not None and branches.may_compile(item.span.start):
+            yield (*known, item.span)
     for match in _PLAIN.finditer(view.code):
         name = match[0]
         release = table.macros.get(name) or table.names.get(name)
         if release is None and _PASTED.fullmatch(name):
             release = _PASTED_SINCE
-        if (
-            release is not None
-            and release <= target
-            and branches.may_compile(match.start(), name)
-            and not context.project.once(_defines, name)
-        ):
-            yield _finding(view, Span(*match.span()), name, release)
-    if target >= _DISPATCH_SINCE:
-        yield from _dispatched(view, branches)
+        if release is not None and branches.may_compile(match.start(), name) and not project.once(_defines, name):
+            yield name, release, Span(*match.span())
 
 
-def _finding(view: TextView, span: Span, name: str, release: TorchVersion) -> Finding:
-    return Finding(
-        "TL602", view.path, span, f"`{name}` is gone since torch {release}.", Severity.ERROR, name_advice(name)
+def _finding(view: TextView, found: list[tuple[str, TorchVersion, Span]]) -> Finding:
+    names = [*dict.fromkeys(name for name, _, _ in found)]
+    lines = sorted({view.source.location(span.start)[0] for _, _, span in found})
+    more = f" and {len(names) - 3} more names of TH and THC" if len(names) > 3 else ""
+    shown = ", ".join(f"`{name}`" for name in names[:3])
+    since = max(release for _, release, _ in found)
+    message = f"{shown}{more} {'is' if len(names) == 1 else 'are'} gone since torch {since}."
+    if len(lines) > 1:
+        message += f" {places_said(lines)}"
+    help = (
+        name_advice(names[0])
+        if len(names) == 1
+        else name_advice("THC" if any("THC" in name for name in names) else "TH")
     )
+    return Finding("TL602", view.path, found[0][2], message, Severity.ERROR, help)
 
 
 @cache

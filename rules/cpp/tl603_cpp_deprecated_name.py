@@ -11,6 +11,7 @@ from torchlift.rules.analysis.cpp.branches import Branches
 from torchlift.rules.analysis.cpp.names import names_in
 from torchlift.rules.cpp.facts.headers import header_table
 from torchlift.rules.cpp.facts.successors import DEPRECATED_MACROS
+from torchlift.rules.cpp.facts.wording import places_said
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
 from torchlift.source import Span
 from torchlift.view.text import TextView
@@ -72,7 +73,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
             places.setdefault((said, help), []).append(span)
     for (said, help), spans in places.items():
         lines = sorted({view.source.location(span.start)[0] for span in spans})
-        further = f" Lines {', '.join(map(str, lines))}." if len(lines) > 1 else ""
+        further = f" {places_said(lines)}" if len(lines) > 1 else ""
         yield Finding("TL603", view.path, spans[0], f"{said}.{further}", Severity.INFO, help)
 
 
