@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import field, replace
 
@@ -85,6 +86,8 @@ class Dispatcher:
             for target in rule.targets:
                 self._by_target.setdefault(target, []).append(rule)
         self.targets = frozenset(self._by_target)
+        # Most files are looked at for something else than what a rule about whole files looks for.
+        self._whole = tuple((rule, _words_of_triggers(rule)) for rule in rules if rule.whole is not None)
         # A use belongs to the longest target of all rules, also of those that are not asked for.
         self._all_targets = self.targets.union(*(rule.targets for rule in indexed_rules().values()))
 
@@ -109,8 +112,11 @@ class Dispatcher:
                         findings.setdefault(settled.sort_key(), settled)
                 except Exception:
                     crashed.setdefault(rule.code, []).append(_crash(rule, view.path, f"line {use.node.lineno}"))
-        for rule in self.rules:
-            if looks_at_files(rule, settings) and rule.whole is not None and not view.is_stub:
+        text = view.source.text
+        for rule, triggers in self._whole if not view.is_stub else ():
+            if rule.whole is None or not looks_at_files(rule, settings):
+                continue
+            if any(all(word in text for word in words) for words in triggers):
                 try:
                     findings.update((finding.sort_key(), finding) for finding in rule.whole(context))
                 except Exception:
@@ -118,6 +124,11 @@ class Dispatcher:
         ordered = tuple(findings[key] for key in sorted(findings))
         failures = tuple(failure for some in crashed.values() for failure in some)
         return Checked(view.path, ordered, failures, crashed=frozenset(crashed))
+
+
+def _words_of_triggers(rule: Rule) -> tuple[tuple[str, ...], ...]:
+    """The words of each trigger of a rule: all those of one stand in every file that it has something to say about."""
+    return tuple(tuple(re.findall(r"\w+", trigger)) for trigger in rule.words)
 
 
 def _crash(rule: Rule, path: str, where: str) -> FileFailure:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from torchlift.migrate.find.check import Dispatcher
 from torchlift.migrate.find.selection import Sieves
+from torchlift.project import Project
 from torchlift.rules.api.newer_names import last_words
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
@@ -42,3 +47,19 @@ def test_who_runs_some_rules_is_not_told_of_the_others(codes: set[str]) -> None:
 def test_own_rules_and_wrappers_have_terms_of_their_own() -> None:
     assert search_terms(frozenset({"X100"}), DEFAULT_WRAPPERS) is None
     assert search_terms(frozenset({"TL401"}), (Wrapper("mylib.dist", "torch.distributed"),)) is None
+
+
+def test_a_rule_about_whole_files_is_asked_where_all_words_of_a_trigger_stand(tmp_path: Path) -> None:
+    asked: list[str] = []
+    rule = replace(all_rules()["TL606"], whole=lambda context: asked.append(context.view.path) or ())
+    texts = {
+        "other.py": "import torch\n",
+        "flag.py": "import torch\nflags = ['-D_GLIBCXX_USE_CXX11_ABI=0']\n",
+        "half.py": "flags = ['-D_GLIBCXX_USE_CXX11_ABI=0']\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    project = Project(tmp_path, tuple(sorted(texts)))
+    for name in texts:
+        Dispatcher([rule]).check(project, project.parse(name), Settings())
+    assert asked == ["flag.py"]
