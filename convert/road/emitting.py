@@ -60,8 +60,8 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 _TEST = '''"""Compares {name}.py with the archive that it was made of: python {test} ARCHIVE"""
 
-import sys
-
+{imports}import sys
+{zips}
 import torch
 
 import {name}
@@ -73,7 +73,7 @@ def inputs() -> tuple[tuple, dict]:
 
 
 def main(archive: str) -> None:
-    old = torch.jit.load(archive, map_location="cpu")
+    old = torch.jit.load({archive}, map_location="cpu")
     new = {name}.load()
     for seed in range(3):
         args, kwargs = inputs()
@@ -101,8 +101,23 @@ def compare(new: object, old: object) -> None:
         assert new == old, (new, old)
 
 
-if __name__ == "__main__":
+{moving}if __name__ == "__main__":
     main(sys.argv[1])
+'''
+_MOVING = '''def on_cpu(archive: str) -> io.BytesIO:
+    """The archive with the CPU in the place of the devices that its code names."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(made, "w") as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            if entry.filename.endswith(".py"):
+                data = re.sub(rb'torch\\.device\\("[a-z]+(:\\d+)?"\\)', b'torch.device("cpu")', data)
+            if not entry.filename.endswith(".debug_pkl"):
+                new.writestr(entry.filename, data)
+    made.seek(0)
+    return made
+
+
 '''
 
 
@@ -126,13 +141,18 @@ def module_text(name: str, archive: str, body: str) -> str:
     return head.replace("\n\n\nimport torch", "\n\nimport torch") + body
 
 
-def test_text(name: str, method: str, args: list[Any], kwargs: dict[str, Any], below: int) -> str:
-    """The text of the test beside it."""
+def test_text(
+    name: str, method: str, args: list[Any], kwargs: dict[str, Any], below: int, *, moved: bool = False
+) -> str:
+    """The text of the test beside it; `moved` if the code of the archive names a device besides the CPU."""
     given = [code_of(value, below) for value in args]
     named = [f"{key!r}: {code_of(value, below)}" for key, value in kwargs.items()]
     words = ", ".join(given) + ("," if len(given) == 1 else "")
     call = "" if method == "forward" else f".{method}"
-    return _TEST.format(name=name, test=f"test_{name}.py", args=words, kwargs=", ".join(named), method=call)
+    parts = {"name": name, "test": f"test_{name}.py", "args": words, "kwargs": ", ".join(named), "method": call}
+    parts["archive"] = "on_cpu(archive)" if moved else "archive"
+    parts["imports"], parts["zips"] = ("import io\nimport re\n", "import zipfile\n") if moved else ("", "")
+    return _TEST.format(**parts, moving=_MOVING if moved else "")
 
 
 def code_of(words: Any, below: int) -> str:

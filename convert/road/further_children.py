@@ -111,7 +111,7 @@ def emit_python(task: Task, emit: Emit) -> None:
         compile(text, f"{name}.py", "exec", dont_inherit=True)
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
         args, kwargs = task.tries[0]
-        test = test_text(name, task.method, args, kwargs, task.below)
+        test = test_text(name, task.method, args, kwargs, task.below, moved=task.moved)
         (folder / f"test_{name}.py").write_text(test, encoding="utf-8")
         write_weights(weights, folder / f"{name}.safetensors")
         emit(Exported("python", {}, False))

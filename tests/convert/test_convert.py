@@ -159,6 +159,11 @@ def test_an_archive_that_was_traced_on_a_gpu_is_run_and_written_with_the_cpu_in_
     assert done.outcome == "converted", done.said
     assert "names cuda:0" in done.assumption
     assert torch.equal(torch.export.load(tmp_path / "o.pt2").module()(torch.ones(2)), torch.ones(2))
+    wish = Wish(given_by_user("float32[2]"), emit_python=tmp_path / "python")
+    (done,) = Converter(wish, processes).convert(path, tmp_path / "o.pt2")
+    test = next(one for one in done.written if Path(one).name.startswith("test_"))
+    ran = subprocess.run([sys.executable, "-W", "ignore", test, path], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "same", ran.stderr
 
 
 def test_what_is_missing_to_run_an_archive_is_named(tmp_path: Path, processes: FreshProcesses) -> None:
