@@ -88,10 +88,13 @@ def _help(view: TextView, item: PinSet, context: TextContext) -> str:
     advice = f"Install torch by pip ({pin}, with the index for the GPUs), or from conda-forge (`pytorch-gpu`)."
     others = [pin.name for name in _NEED_NVIDIA for pin in item.named(name)]
     if toolkits and others:
-        advice += (
-            f" `{'` and `'.join(toolkits)}` belong to the old channel's packages and go with them; `{'` and `'.join(others)}` "
-            "stays, at the CUDA of the new wheel."
+        go = (
+            "belong to the old channel's packages and go"
+            if len(toolkits) > 1
+            else "belongs to the old channel's packages and goes"
         )
+        stay = "stay" if len(others) > 1 else "stays"
+        advice += f" `{'` and `'.join(toolkits)}` {go} with them; `{'` and `'.join(others)}` {stay}, at the CUDA of the new wheel."
     elif toolkits:
         nvidia = " and the channel nvidia" if any(name == "nvidia" for name, _ in item.channels) else ""
         belong = "belong" if nvidia or len(toolkits) > 1 else "belongs"

@@ -52,7 +52,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     flags = [a for a in call.args if isinstance(a, ast.Constant) and a.value in _SPELLINGS]
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}
-    refused = _refused(view, context.project, flags)
+    required = isinstance(given := keywords.get("required"), ast.Constant) and bool(given.value)
+    refused = _refused(view, context.project, flags, required=required)
     if refused is not None:
         yield refused
         return
@@ -92,7 +93,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL205", view.path, span, message, Severity.WARNING, help_text, fix)
 
 
-def _refused(view: ModuleView, project: Project, flags: list[ast.Constant]) -> Finding | None:
+def _refused(view: ModuleView, project: Project, flags: list[ast.Constant], *, required: bool) -> Finding | None:
     """The option of a script that the old launcher starts with a spelling which its parser does not know."""
     if [flag.value for flag in flags] != ["--local_rank"] or "--local-rank" in view.source.text:
         return None
@@ -102,7 +103,8 @@ def _refused(view: ModuleView, project: Project, flags: list[ast.Constant]) -> F
     if place is None:
         return None
     span, quote = view.span(flags[0]), view.text(flags[0])[0]
-    ends = "is ignored" if "parse_known_args" in view.source.text else "ends every process with exit status 2"
+    passes = "parse_known_args" in view.source.text and not required
+    ends = "is ignored" if passes else "ends every process with exit status 2"
     message = (
         f"Since torch 2.0 `torch.distributed.launch`, which {place} starts, passes `--local-rank`, with a dash: this parser does not "
         f"know it, so that it {ends}."

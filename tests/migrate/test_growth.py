@@ -102,3 +102,14 @@ def test_twice_as_much_costs_twice_as_many_calls(shape: str, tmp_path: Path) -> 
     calls(tmp_path / "first", files(1), mode)  # what is made once in a process
     one, some, more = (calls(tmp_path / str(n), files(n), mode) for n in (1, 24, 48))
     assert (more - one) / (some - one) <= _COST_MORE
+
+
+def test_functions_that_all_call_all_are_read_a_few_times_each(tmp_path: Path) -> None:
+    def shape(n: int) -> Files:
+        body = "".join(f"    f{j}(x)\n" for j in range(n)) + "    return x\n"
+        return {"a.py": H + "".join(f"@torch.jit.script\ndef f{i}(x):\n{body}" for i in range(n))}
+
+    # Twice as many functions are four times as many calls to read; every path through them is hundreds of times as many.
+    calls(tmp_path / "first", shape(1), Mode.DIFF)
+    some, more = (calls(tmp_path / str(n), shape(n), Mode.DIFF) for n in (4, 8))
+    assert more / some <= 8

@@ -89,8 +89,10 @@ def _read(
     path: tuple[str, ...],
     own: Mapping[str, str] | None = None,
     known_only: bool = False,
+    known: dict[tuple[str, int, int], FunctionFacts] | None = None,
 ) -> FunctionFacts:
     reader = _Body(view, node, project, path, own, known_only)
+    reader.known = known if known is not None else {}
     facts = reader.facts
     if isinstance(node, ast.AsyncFunctionDef):
         facts.doubts.append(f"`{node.name}` is asynchronous")
@@ -141,10 +143,15 @@ class _Body(CallReader):
     """Reads the statements of one function."""
 
     results: list[str]
+    known: dict[tuple[str, int, int], FunctionFacts]
+    """What was found out so far about functions that are called, by file, line and how many calls are around them."""
 
     def called_function(self, home: ModuleView, definition: ast.FunctionDef) -> FunctionFacts:
         """Facts about another function of the project, which this one calls."""
-        return _read(home, definition, self.project, self.path, known_only=self.known_only)
+        key = (home.path, definition.lineno, len(self.path))
+        if key not in self.known:
+            self.known[key] = _read(home, definition, self.project, self.path, None, self.known_only, self.known)
+        return self.known[key]
 
     def block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:

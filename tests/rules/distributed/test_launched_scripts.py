@@ -32,3 +32,20 @@ def test_a_parser_is_told_of_a_command_that_starts_its_own_script(
     assert (
         sorted(finding.path for finding in all_findings(result) if "passes `--local-rank`" in finding.message) == told
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "method", "told"),
+    [
+        ("type=int", "parse_args", "ends every process with exit status 2"),
+        ("type=int", "parse_known_args", "is ignored"),
+        ("type=int, required=True", "parse_known_args", "ends every process with exit status 2"),
+        ("type=int, required=False", "parse_known_args", "is ignored"),
+    ],
+)
+def test_what_becomes_of_a_spelling_that_is_not_known_depends_on_the_parser(
+    option: str, method: str, told: str, tmp_path: Path
+) -> None:
+    script = SCRIPT.replace("type=int", option).replace("parse_args", method)
+    result = analyse_files(tmp_path, {"train.py": script, "go.sh": f"{COMMAND}train.py\n"}, codes=frozenset({"TL205"}))
+    assert [finding.message.rpartition("so that it ")[2] for finding in all_findings(result)] == [f"{told}."]
