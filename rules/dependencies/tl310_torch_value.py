@@ -166,6 +166,12 @@ def _by_hand(values: list[VersionValue], release: str) -> str:
 
 EXAMPLES = (
     Bad(
+        "jobs:\n  matrix:\n    steps:\n      - shell: python\n        run: |\n          for torch_version in ['2.5.1', '2.6.0']:\n"
+        "            print(torch_version)\n",
+        why="a loop of Python that writes a matrix",
+        path=".github/workflows/wheels.yml",
+    ),
+    Bad(
         "FROM ubuntu:24.04\nARG TORCH_VERSION=2.3.1\nRUN pip install torch==${TORCH_VERSION}\n",
         "FROM ubuntu:24.04\nARG TORCH_VERSION=2.15.0\nRUN pip install torch==${TORCH_VERSION}\n",
         "unsafe",

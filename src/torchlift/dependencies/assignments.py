@@ -34,6 +34,8 @@ _ITEM = lazy_pattern(r"^(?P<indent>[ \t]*)-[ \t]+(?P<value>\S.*)$")
 _FLOW = lazy_pattern(
     r"[\[{,][ \t]*[\"']?([\w-]+)[\"']?[ \t]*:[ \t]*" + r"""(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"',\]}]+))"""
 )
+# Python that writes a matrix, inside a step.
+_LOOP = lazy_pattern(r"^[ \t]*for[ \t]+(?P<name>\w+)[ \t]+in[ \t]+[\[(](?P<values>[^\[\]()]*)[\])]:")
 _SCALAR = lazy_pattern(r"""\s*(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"',\[\]{}]+))\s*(?:,|\Z|(?=\]))""")
 
 
@@ -86,6 +88,8 @@ def _yaml(view: TextView) -> Iterator[Assignment]:
     for line in view.lines:
         for match in _FLOW.finditer(line.text):
             yield _assignment(match, line.start)
+        if (loop := _LOOP.match(line.text)) is not None:
+            yield from _scalars(loop["name"], loop["values"], line.start + loop.start("values"), listed=True)
         item = _ITEM.match(line.text)
         key = _KEY.match(line.text)
         if key is None:
