@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from pathlib import Path
-from time import monotonic
 from typing import Any, Literal
 
 import click
@@ -59,6 +58,7 @@ def survey(
     from torchlift.survey.parquet import NoParquet, write
     from torchlift.survey.summary import summarised, text
     from torchlift.survey.targets import NoTargets, repositories
+    from torchlift.terminal.progress import ProgressLine
     from torchlift.terminal.standard_output import why_not_written
     from torchlift.versions import TorchVersion
 
@@ -76,12 +76,14 @@ def survey(
                 {"path": path, "known": data_set.state(path), "target": target, "with_plan": not no_plan}
                 for path in folders
             ]
-            shown = _Progress(len(questions))
+            shown = ProgressLine() if sys.stderr.isatty() else None
             for done, (_, found) in enumerate(run(questions, Limits(timeout, memory * 1_000_000)), 1):
                 if found is not None:
                     data_set.put(found)
-                shown(done)
-            shown.clear()
+                if shown is not None:
+                    shown.show("", done, len(questions), "repositories")
+            if shown is not None:
+                shown.clear()
             known = list(data_set.all())
             summary = summarised(known)
             if html is not None:
@@ -95,28 +97,3 @@ def survey(
     said = text(summary) if output_format == "text" else json.dumps(plain(summary), indent=2) + "\n"
     problem = why_not_written(lambda: click.echo(said, nl=False))
     sys.exit(2 if problem or summary.troubles else int(summary.findings > 0))
-
-
-class _Progress:
-    """How many repositories are done, how many a minute, and how long the others will take; on a terminal only."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._begun = monotonic()
-        self._shown = sys.stderr.isatty()
-
-    def __call__(self, done: int) -> None:
-        if self._shown:
-            took = monotonic() - self._begun
-            left = took / done * (self._total - done)
-            rate = done / took * 60 if took else 0
-            click.echo(
-                f"\r\033[K{done} of {self._total} repositories, {rate:.0f} a minute, {left:.0f} s left",
-                nl=False,
-                err=True,
-            )
-
-    def clear(self) -> None:
-        """Remove the line."""
-        if self._shown:
-            click.echo("\r\033[K", nl=False, err=True)

@@ -19,6 +19,8 @@ ENTRIES = ("rules", "doctor", "errors", "smokes")
 """Pages that are not installed: each entry of theirs is a topic."""
 
 _LISTED = lazy_pattern(r"^- \[([\w-]+)\.md\]\(\1\.md\): (.+)$", re.MULTILINE)
+_HEADING = lazy_pattern(r"^(##+) (.+)$", re.MULTILINE)
+_CODE = lazy_pattern(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = lazy_pattern(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?:)[^)\s]*\)")
 
 
@@ -38,7 +40,7 @@ def _topics(context: click.Context, parameter: click.Parameter, incomplete: str)
 @click.argument("topic", required=False, shell_complete=_topics)
 @click.pass_context
 def show_help(context: click.Context, topic: str | None) -> None:
-    """Show what there is to read about TOPIC: a page, a command, a rule, a check, a smoke or a known error."""
+    """Show what there is to read about TOPIC: a page, a command, a rule, a check, a smoke, a known error or a section of a page."""
     pages = _pages()
     if topic is None:
         width = max(map(len, pages))
@@ -46,11 +48,11 @@ def show_help(context: click.Context, topic: str | None) -> None:
         click.echo("\n".join(["torchlift help TOPIC shows one of these pages:", "", *lines, ""]))
         click.echo(
             "or what there is about a command (migrate), a rule (TL101, TOR102, torchscript-trace), a check of the doctor (shm-size), "
-            "a smoke (alloc) or a known error (no-kernel-image)."
+            "a smoke (alloc), a known error (no-kernel-image), or what a section of a page is called (baseline, exit status)."
         )
         return
     wanted = topic.strip().lower().removesuffix(".md")
-    text = _page(context, wanted) if wanted in pages else _entry(context, topic.strip())
+    text = _page(context, wanted) if wanted in pages else _entry(context, topic.strip()) or _sections(pages, wanted)
     if text is None:
         context.fail(_unknown(context, topic, pages))
     if sys.stdout.isatty():
@@ -64,6 +66,20 @@ def _page(context: click.Context, name: str) -> str:
     root = context.find_root()
     is_command = isinstance(root.command, click.Group) and name in root.command.list_commands(root)
     return f"{text}\n`torchlift {name} --help` lists the options.\n" if is_command else text
+
+
+def _sections(pages: Mapping[str, str], topic: str) -> str | None:
+    """Sections of pages whose headings hold some words, each with the page that it is from."""
+    found = []
+    for page in pages if topic else ():
+        text = files("torchlift.docs").joinpath(f"{page}.md").read_text(encoding="utf-8")
+        headings = list(_HEADING.finditer(_CODE.sub(lambda block: "x" * len(block[0]), text)))
+        for number, heading in enumerate(headings):
+            if re.search(rf"\b{re.escape(topic)}\b", heading[2].lower()):
+                others = (other for other in headings[number + 1 :] if len(other[1]) <= len(heading[1]))
+                section = text[heading.start() : next((other.start() for other in others), len(text))].rstrip()
+                found.append(f"{_plain(section)}\n\n(of the page {page})\n")
+    return "\n".join(found) or None
 
 
 def _plain(text: str) -> str:

@@ -40,6 +40,8 @@ def test_what_a_page_and_a_command_share_names_the_options() -> None:
         ("shm-size", "shm-size (machine): "),
         ("alloc", "alloc (smoke, quick): "),
         ("no-kernel-image", "### no-kernel-image"),
+        ("exit status", "## Exit status\n\n| command | 0 | 1 |"),
+        ("Baseline", "## Baseline: only what is new fails"),
     ],
 )
 def test_what_has_an_entry_is_explained(topic: str, beginning: str) -> None:
