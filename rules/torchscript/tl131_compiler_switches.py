@@ -159,8 +159,9 @@ def _is_removable(statement: ast.stmt, view: ModuleView) -> bool:
         return False
     assert isinstance(statement, ast.Expr)
     call = statement.value
-    named = isinstance(call, ast.Call) and bool(view.certain_name(call.func))
-    return named and _is_harmless(call) and _saved(call, view) == ()
+    if not isinstance(call, ast.Call) or not view.certain_name(call.func):
+        return False
+    return _is_harmless(call) and _saved(call, view) == ()
 
 
 def _saved(call: ast.Call, view: ModuleView) -> tuple[ast.stmt, ...] | None:
