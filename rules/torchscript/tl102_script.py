@@ -12,6 +12,7 @@ from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.captures import artifact_sites
 from torchlift.rules.torchscript.captures.dead_branch import dead_branch, is_silent
 from torchlift.rules.torchscript.captures.script_of_module import finding_of, script_of_module
+from torchlift.rules.torchscript.captures.switched_names import switched_name
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.scripted_classes import CLASSES
 from torchlift.rules.torchscript.compilers.scripted_classes import scripted_class as class_of
@@ -94,6 +95,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     place = place_of(use, context)
     if place is None or is_silent(use, context):
+        return
+    if (switched := switched_name(use, context, "TL102", _NAME)) is not None:
+        yield switched
         return
     if (tested := in_scripting_test(use, context, "TL102", _NAME)) is not None:
         yield tested

@@ -5,13 +5,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import DropDecorator, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
+from torchlift.finding import (
+    DeleteStatement,
+    DropDecorator,
+    Finding,
+    Fix,
+    ReplaceExpression,
+    Rewrite,
+    Safety,
+    Severity,
+    Template,
+)
 from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.analysis.project.torchscript_elsewhere import cpp_runtime
 from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context, Rule
+from torchlift.rules.torchscript.captures.switched_names import switched_name
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, surroundings, symbolic_trace
 from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer
@@ -20,6 +31,7 @@ from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, SINCE, SOU
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.script_module_class import ScriptClass, is_script_base, read_script_class
 from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, read_as_pair, without_hint
+from torchlift.rules.torchscript.values.stale_comments import stale_above
 from torchlift.view import ModuleView, Use
 
 RULE = Rule(
@@ -36,8 +48,8 @@ RULE = Rule(
         "only operations that were run compiled and plain with the same outcome, no other method uses the compiled ones, and "
         "every instance in the project is only called or used as a module. Needs review when some of this was not read. Not "
         "rewritten when an instance is saved, inspected, frozen or scripted, or when another class derives from it. "
-        "`__constants__` stays: it means nothing to a plain module. Values leave their `torch.jit.Attribute` with it. Where TorchScript is dropped, what was not read runs as it is "
-        "written, and classes of the same file that derive from it change with it; not rewritten where C++ of the project runs "
+        "`__constants__` means nothing to a plain module and stays. Values leave their `torch.jit.Attribute` with it. Where TorchScript is dropped, what was not read runs as it is "
+        "written, `__constants__` goes where nothing reads it, and classes of the same file that derive from it change with it; not rewritten where C++ of the project runs "
         "TorchScript modules."
     ),
     targets=("torch.jit.ScriptModule", "torch.jit.script_method"),
@@ -75,6 +87,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     place = place_of(use, context)
     if place is None:
+        return
+    if (switched := switched_name(use, context, "TL105", _METHOD)) is not None:
+        yield switched
         return
     if place == "decorator" and isinstance(use.node, ast.expr):
         function = view.parent(use.node)
@@ -129,6 +144,7 @@ def _class_finding(use: Use, view: ModuleView, node: ast.ClassDef, context: Cont
     rewrites += [DropDecorator(view.span(decorator)) for decorator in facts.methods]
     rewrites += [ReplaceExpression(view.span(base), Template(spelling.text)) for base in facts.inits]
     rewrites += unwrapped
+    rewrites += [DeleteStatement(view.span(item), stale_above(view, item)) for item in facts.constants]
     safety = Safety.UNSAFE if doubts else Safety.SAFE
     fix = Fix("Derive from `torch.nn.Module`", safety, tuple(rewrites))
     review = None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.places.use_places import UsePlace, place_of, whole_name
 from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.torchscript.captures.switched_names import switched_name
 from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
 from torchlift.rules.torchscript.facts import c_bindings
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
@@ -76,6 +77,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         message = f"{shown} is a member of TorchScript values and goes with TorchScript."
     else:
         message = f"{shown} is a class of TorchScript values and goes with TorchScript; it does not warn."
+    if (switched := switched_name(use, context, "TL136", message)) is not None:
+        yield switched
+        return
     said = None
     if drops(context) and isinstance(whole, ast.expr) and use.name == use.target:
         if place == "annotation" or (place == "value" and _is_alias(whole, view)):

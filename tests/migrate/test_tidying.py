@@ -243,3 +243,29 @@ def test_a_call_of_another_class_test_of_the_same_name_stays(tmp_path: Path) -> 
     assert new is not None
     assert new.count("self.test_net()") == 1
     assert new.index("class TestB") < new.index("self.test_net()")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "def f(net):\n    net.eval()\n    fast = torch.jit.script(net)\n    fast.eval()\n    return fast(torch.ones(2))\n",
+            "def f(net):\n    net.eval()\n    return net(torch.ones(2))\n",
+        ),
+        (
+            "def f(make):\n    net = make().eval()\n    fast = torch.jit.script(net)\n    fast.eval()\n    return fast(torch.ones(2))\n",
+            "def f(make):\n    net = make().eval()\n    return net(torch.ones(2))\n",
+        ),
+        (
+            "def f(net, wide):\n    return torch.jit.script(net) if wide else net\n",
+            "def f(net, wide):\n    return net\n",
+        ),
+    ],
+)
+def test_what_says_again_what_stands_before_it_goes(before: str, after: str, tmp_path: Path) -> None:
+    assert rewritten(tmp_path, HEAD + before) in {HEAD + after, after}
+
+
+def test_a_mode_that_was_set_twice_before_stays_so(tmp_path: Path) -> None:
+    code = "def f(net):\n    net.eval()\n    net.eval()\n    torch._C._jit_set_profiling_mode(False)\n    return net(torch.ones(2))\n"
+    assert "    net.eval()\n    net.eval()\n" in (rewritten(tmp_path, HEAD + code) or "")

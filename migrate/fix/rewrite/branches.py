@@ -45,7 +45,7 @@ class _If:
             raise CannotEdit("The statement to unwrap is neither an `if` nor a `with`.")
         self.node = node
         self.other = node.orelse if isinstance(node, ast.If) else []
-        header = node.test if isinstance(node, ast.If) else node.items[-1].context_expr
+        header = node.test if isinstance(node, ast.If) else node.items[-1].optional_vars or node.items[-1].context_expr
         self.span = span
         text = self.source.text
         self.elif_ = text.startswith("elif", span.start)

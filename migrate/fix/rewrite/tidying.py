@@ -16,6 +16,7 @@ from torchlift.finding import DeleteStatement, EditComment, EditImport, KeepBran
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.fix.conflicts import agree
 from torchlift.migrate.fix.rewrite.build import apply_edits, build_edits
+from torchlift.migrate.fix.rewrite.idle_statements import idle
 from torchlift.migrate.fix.rewrite.leftovers import does_nothing_when_loaded
 from torchlift.migrate.fix.verify import problem_with
 from torchlift.project import Project
@@ -55,6 +56,7 @@ def tidied(project: Project, before: ModuleView, new: SourceText) -> SourceText:
 def _shapes(project: Project, view: ModuleView) -> Iterator[Shape]:
     """What nobody would write, each with a key that tells it from what was there before, and the rewrites that mend it."""
     for node in walk(view.tree):
+        yield from idle(view, node)
         match node:
             case ast.If():
                 yield from _settled(view, node)
@@ -258,6 +260,8 @@ def _is_shell(node: ast.stmt) -> bool:
     """Whether a statement of a module is there for others of its file only."""
     match node:
         case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Assign(targets=[ast.Name(id="pytestmark")]):
             return True
         case ast.Assign(value=value):
             return not any(isinstance(child, ast.Call) for child in walk(value)) or (

@@ -16,9 +16,10 @@ FOLDERS_ASIDE = frozenset(
 
 _TESTS = frozenset({"test", "tests", "unittests"})
 _WRITERS = frozenset({"save", "_save_for_lite_interpreter", "save_pretrained"})
-_CLOCKS = frozenset(
+CLOCKS = frozenset(
     "time perf_counter perf_counter_ns monotonic process_time timeit Timer elapsed_time do_bench".split()
 )
+"""Functions that tell the time, and those that measure it."""
 _EXPECTS = ("assert", "raises", "allclose")
 
 
@@ -44,7 +45,7 @@ def enclosing_test(view: ModuleView, node: ast.AST, *, by_file: bool = True) -> 
 
 def is_benchmark(view: ModuleView, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether a function measures something and tests nothing, by its file or by what it does."""
-    return "bench" in view.path.rpartition("/")[2] or _does(function, _CLOCKS)
+    return "bench" in view.path.rpartition("/")[2] or _does(function, CLOCKS)
 
 
 def is_program(view: ModuleView, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

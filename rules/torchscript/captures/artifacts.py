@@ -92,8 +92,11 @@ class Artifact:
     def new_suffix(self, view: ModuleView, node: ast.expr) -> tuple[tuple[Rewrite, ...], tuple[Elsewhere, ...]]:
         """Edits that give the file the suffix `.pt2`, in this file and elsewhere; none unless all sites can follow.
 
-        A site follows if it spells the path out, or is a module-level constant that spells it out.
+        A site follows if it spells the path out, or is a module-level constant that spells it out. A path that is made up
+        where it is written gets another end, if nothing is seen to read it.
         """
+        if not self._is_file and not self.buffer:
+            return _made_up(view, node, self), ()
         places = [*self.writers, *self.readers]
         spelled = {path for path, _, _ in self.constants}
         if (
@@ -119,6 +122,17 @@ class Artifact:
         return tuple(here), tuple(elsewhere)
 
 
+def _made_up(view: ModuleView, node: ast.expr, artifact: Artifact) -> tuple[Rewrite, ...]:
+    """The edit of the text that a path ends with: `f"{name}.pt"`, `folder + "/net.pt"`."""
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        node = node.right
+    text = view.text(node)
+    renamed = _with_new_suffix(text) if isinstance(node, (ast.JoinedStr, ast.Constant)) and "$" not in text else None
+    if renamed is None or artifact.readers or artifact.others or artifact.looked_for or "\n" in text:
+        return ()
+    return (ReplaceExpression(view.span(node), Template(renamed)),)
+
+
 def _with_new_suffix(literal: str) -> str | None:
     """The string literal with a TorchScript suffix replaced by `.pt2`; None if it has none."""
     for suffix in _SUFFIXES:
@@ -137,7 +151,8 @@ def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifac
     if not key.startswith("file "):
         roles = {role: tuple(site for site in sites if site[1].role == role) for role in ("save", "load", "other")}
         buffer = _only_a_buffer(view, path)
-        return Artifact(key, roles["save"], roles["load"], roles["other"], buffer=buffer)
+        looked_for = any(_looked_for(project, suffix) for suffix in _SUFFIXES if _ends_with(path, suffix))
+        return Artifact(key, roles["save"], roles["load"], roles["other"], looked_for=looked_for, buffer=buffer)
     name = posixpath.basename(key.removeprefix("file "))
     constants = tuple(sorted(_constants(project, sites)))
     known = Counter(f"{place}:{site.line}" for place, site in sites if site.literal)
@@ -158,6 +173,10 @@ def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifac
         _unknown_readers(project),
         _looked_for(project, posixpath.splitext(name)[1]),
     )
+
+
+def _ends_with(path: ast.expr, suffix: str) -> bool:
+    return ast.unparse(path).rstrip("\"'").endswith(suffix)
 
 
 def _only_a_buffer(view: ModuleView, node: ast.expr) -> bool:

@@ -42,6 +42,7 @@ from torchlift.rules.torchscript.proofs.recorded_capture import (
 )
 from torchlift.rules.torchscript.values.gradient_mode import without_gradient
 from torchlift.rules.torchscript.values.kept_entry import plain_entry
+from torchlift.rules.torchscript.values.measured_beside import measured_beside
 from torchlift.rules.torchscript.values.plain_follower import follow_plain
 from torchlift.rules.torchscript.values.plain_uses import plain_uses
 from torchlift.rules.torchscript.values.stale_comments import stale_above, without_stale_comments
@@ -158,6 +159,8 @@ def _differences(swap: _Swap) -> Iterator[Assumption]:
             entry = one_line(view, statement.targets[0])
             same = f"`{entry}` stands beside the plain one of line {beside.lineno}, and both are the same then"
             yield Assumption(same, "project")
+    if (measured := measured_beside(view, swap.call, swap.node)) is not None:
+        yield Assumption(measured, "project")
     for home, call in calls:
         if (doubt := call_doubt(home, call, drops=True)) is not None:
             yield Assumption(f"line {call.lineno} calls it {doubt}", "project")

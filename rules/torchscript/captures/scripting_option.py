@@ -40,15 +40,15 @@ def without_capture(view: ModuleView, life: ValueLife, node: ast.expr) -> Withou
     """
     parent = view.parent(life.outer)
     same = ast.dump(node)
-    if isinstance(parent, ast.IfExp) and life.outer in (parent.body, parent.orelse) and _only_asks(parent.test):
+    if isinstance(parent, ast.IfExp) and life.outer in (parent.body, parent.orelse) and only_asks(parent.test):
         other = parent.orelse if life.outer is parent.body else parent.body
         if ast.dump(other) != same:
             return None
         statement = view.parent(parent)
         if isinstance(statement, ast.Assign) and [_read(target) for target in statement.targets] == [same]:
-            return Without((DeleteStatement(view.span(statement)),), _is_option(view, parent.test))
+            return Without((DeleteStatement(view.span(statement)),), is_option(view, parent.test))
         kept = ReplaceExpression(view.span(parent), Template("$other", (("other", view.span(other)),)))
-        return Without((kept,), _is_option(view, parent.test))
+        return Without((kept,), is_option(view, parent.test))
     statement = life.statement
     around = view.parent(statement)
     if isinstance(statement, ast.Return) and statement.value is life.outer and isinstance(around, ast.If):
@@ -59,10 +59,10 @@ def without_capture(view: ModuleView, life: ValueLife, node: ast.expr) -> Withou
         or not _captures_itself(view, statement, life.origin)
     ):
         return None
-    if not _only_asks(around.test):
+    if not only_asks(around.test):
         return None
-    optional = _is_option(view, around.test)
-    if all(_captures_itself(view, other, life.origin) or _speaks(other) for other in around.body):
+    optional = is_option(view, around.test)
+    if all(_captures_itself(view, other, life.origin) or speaks(other) for other in around.body):
         if not around.orelse:
             return Without((KeepBranch(view.span(around), None),), optional)
         if len(around.orelse) == 1 and isinstance(around.orelse[0], ast.If) and _compiles(view, around.orelse[0]):
@@ -72,7 +72,7 @@ def without_capture(view: ModuleView, life: ValueLife, node: ast.expr) -> Withou
 
 def _returned(view: ModuleView, around: ast.If, statement: ast.Return, same: str) -> Without | None:
     """An `if` that returns the capture of what is returned otherwise, too."""
-    if not _only_asks(around.test) or any(not (other is statement or _speaks(other)) for other in around.body):
+    if not only_asks(around.test) or any(not (other is statement or speaks(other)) for other in around.body):
         return None
     block = view.block(around)
     behind = block[block.index(around) + 1 :]
@@ -80,7 +80,7 @@ def _returned(view: ModuleView, around: ast.If, statement: ast.Return, same: str
     other = next(iter(around.orelse or behind), None)
     if not isinstance(other, ast.Return) or other.value is None or ast.dump(other.value) != same:
         return None
-    return Without((KeepBranch(view.span(around), branch),), _is_option(view, around.test))
+    return Without((KeepBranch(view.span(around), branch),), is_option(view, around.test))
 
 
 def _captures_itself(view: ModuleView, statement: ast.stmt, own: ast.Call) -> bool:
@@ -97,7 +97,7 @@ def _captures_itself(view: ModuleView, statement: ast.stmt, own: ast.Call) -> bo
     return ast.dump(value.args[0]) == _read(statement.targets[0])
 
 
-def _is_option(view: ModuleView, test: ast.expr) -> bool:
+def is_option(view: ModuleView, test: ast.expr) -> bool:
     """Whether a condition is about scripting alone, and what it asks steers nothing else in the function."""
     parts = test.values if isinstance(test, ast.BoolOp) else [test]
     return all(_OPTION.search(ast.unparse(part)) is not None for part in parts) and not _steers_more(view, test)
@@ -150,7 +150,7 @@ def _read(target: ast.expr) -> str:
     return ast.dump(target).replace("Store()", "Load()")
 
 
-def _only_asks(test: ast.expr) -> bool:
+def only_asks(test: ast.expr) -> bool:
     """Whether evaluating a condition does nothing else."""
     for child in walk(test):
         if isinstance(child, (ast.Await, ast.NamedExpr)):
@@ -162,7 +162,7 @@ def _only_asks(test: ast.expr) -> bool:
     return True
 
 
-def _speaks(statement: ast.stmt) -> bool:
+def speaks(statement: ast.stmt) -> bool:
     """Whether a statement only tells about scripting, or only asserts something of the option."""
     match statement:
         case ast.Pass():
@@ -172,7 +172,7 @@ def _speaks(statement: ast.stmt) -> bool:
             text = ast.unparse(statement).lower()
             return name in _SHOWS and ("jit" in text or "script" in text or "trac" in text)
         case ast.Assert(test=test):
-            return _only_asks(test)
+            return only_asks(test)
     return False
 
 

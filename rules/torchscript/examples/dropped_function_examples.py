@@ -353,6 +353,30 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         differs="the decorator changes what the function gives",
         torchscript=DROP,
     ),
+    _dropped(
+        "def kind(dtype: torch.dtype):\n    return dtype\n",
+        "a dtype, of which TorchScript makes a number",
+        "result = kind(torch.float32)",
+        safety="unsafe",
+        differs="TorchScript gives 6 for torch.float32",
+    ),
+    _dropped(
+        "def ones(n: int, dtype: torch.dtype):\n    return torch.ones(n, dtype=dtype)\n",
+        "a dtype that is only passed on",
+        "result = ones(2, torch.float64)",
+    ),
+    Bad(
+        f"import time\n\n{_HEAD}{_SWISH}\n\nfast = torch.jit.script(swish)\n\n\ndef measure(f, x):\n"
+        "    start = time.perf_counter()\n    f(x)\n    return time.perf_counter() - start\n\n\n"
+        "times = {'plain': measure(swish, torch.ones(2)), 'scripted': measure(fast, torch.ones(2))}\n",
+        f"import time\n\n{_HEAD}{_SWISH}\n\nfast = swish\n\n\ndef measure(f, x):\n"
+        "    start = time.perf_counter()\n    f(x)\n    return time.perf_counter() - start\n\n\n"
+        "times = {'plain': measure(swish, torch.ones(2)), 'scripted': measure(fast, torch.ones(2))}\n",
+        safety="unsafe",
+        why="a measurement beside that of the plain function",
+        run="result = sorted(times)",
+        torchscript=DROP,
+    ),
     Bad(
         f"{_HEAD}{_DECORATOR}{_SWISH}\n\nprint(swish.graph)\n",
         why="asked for its graph",

@@ -27,6 +27,12 @@ def _plain(code: str) -> str:
     return code.replace("torch.jit.ScriptModule", "torch.nn.Module").replace("    @torch.jit.script_method\n", "")
 
 
+def _dropped(code: str) -> str:
+    return _plain(code).replace('    __constants__ = ["scale"]\n\n', "")
+
+
+_NAMES = "def method(function):\n    return function\n\n\nBase = torch.nn.Module\n"
+_NAMED = "\n\nclass Net(Base):\n    @method\n    def forward(self, x):\n        return x + 1\n"
 _RUN = (
     "torch.manual_seed(0)\nnet = Net()\nresult = (observe(net, torch.ones(2, 3)), sorted(net.state_dict()), "
     "[p.shape for p in net.parameters()], net.eval().training)"
@@ -138,14 +144,14 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         _HEAD + _NET + _READER,
-        _HEAD + _plain(_NET) + _READER,
-        why="instances in a container, methods that are not compiled",
+        _HEAD + _dropped(_NET) + _READER,
+        why="instances in a container, methods that are not compiled, constants that nothing reads",
         run="torch.manual_seed(0)\nresult = observe(Net(), torch.ones(2, 3))",
         torchscript=DROP,
     ),
     Bad(
         _HEAD + _NET + _HEIR,
-        _HEAD + _plain(_NET) + _plain(_HEIR),
+        _HEAD + _dropped(_NET) + _plain(_HEIR),
         why="another class of the file derives from it",
         run="torch.manual_seed(0)\nresult = observe(Wide(), torch.ones(2, 3))",
         torchscript=DROP,
@@ -159,6 +165,37 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     Bad(
         _HEAD + _NET + "\n\nnet = Net()\nprint(net.graph)\n",
         why="the graph is asked for, whatever the intent is",
+        torchscript=DROP,
+    ),
+    Bad(
+        _HEAD + _NET + "\n\nnames = Net.__constants__\n",
+        _HEAD + _plain(_NET) + "\n\nnames = Net.__constants__\n",
+        why="constants that something reads",
+        run="torch.manual_seed(0)\nresult = observe(Net(), torch.ones(2, 3)), names",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"import os\n\n{_HEAD}{_NAMES}\n\nif os.environ.get('USE_JIT') == '1':\n    Base = torch.jit.ScriptModule\n"
+        f"    method = torch.jit.script_method\n{_NAMED}",
+        f"import torch\n\n\n{_NAMES}{_NAMED}",
+        why="names that a condition binds to TorchScript's own",
+        run="result = Net()(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"import os\n\n{_HEAD}if os.environ.get('WIDE'):\n    Base = torch.jit.ScriptModule\n"
+        "    method = torch.jit.script_method\nelse:\n    Base = torch.nn.Module\n    method = lambda function: function\n"
+        f"{_NAMED}",
+        f"{_HEAD}Base = torch.nn.Module\nmethod = lambda function: function\n{_NAMED}",
+        safety="unsafe",
+        why="a condition that may be about something else",
+        run="result = Net()(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"import os\n\n{_HEAD}if os.environ.get('USE_JIT') == '1':\n    method = torch.jit.script_method\nelse:\n"
+        "    method = print\n\n\n@method\ndef f(x):\n    return x\n",
+        why="a name that means something else without TorchScript",
         torchscript=DROP,
     ),
     Bad("from torch.jit import script_method\n\nmarked = {'forward': script_method}\n", why="script_method as a value"),

@@ -196,6 +196,32 @@ FLOW_EXAMPLES: tuple[Bad | Ok, ...] = (
         run=_RUN,
         files=(("serve.cpp", "auto net = torch::jit::load(argv[1]);\n"),),
     ),
+    *(
+        Bad(
+            _HEAD + f"\n\ndef write(name):\n    {_TRACE}.save({path})\n",
+            _HEAD + f"\n\ndef write(name):\n    torch.export.save({_EXPORT}, {new})\n",
+            safety="unsafe",
+            why=f"a path that is made up where it is written: {why}",
+            run=(
+                "import pathlib, tempfile, torch\nfolder = pathlib.Path(tempfile.mkdtemp())\nwrite(str(folder))\n"
+                "result = len([*folder.rglob('*.pt*')])"
+            ),
+        )
+        for path, new, why in (
+            ('f"{name}.pt"', 'f"{name}.pt2"', "an f-string"),
+            ('name + "/net.pt"', 'name + "/net.pt2"', "a sum"),
+        )
+    ),
+    Bad(
+        "import pathlib\n\n"
+        + _HEAD
+        + f"\n\ndef write(name):\n    {_TRACE}.save(f'{{name}}.pt')\n\n\nfiles = sorted(pathlib.Path('.').glob('*.pt'))\n",
+        "import pathlib\n\n"
+        + _HEAD
+        + f"\n\ndef write(name):\n    torch.export.save({_EXPORT}, f'{{name}}.pt')\n\n\nfiles = sorted(pathlib.Path('.').glob('*.pt'))\n",
+        safety="unsafe",
+        why="a made up path whose suffix the project looks for",
+    ),
     Bad(
         _HEAD + f'{_TRACE}.save("net.pt")\nmodel = torch.jit.load("net.pt")\n',
         _HEAD + f'torch.export.save({_EXPORT}, "net.pt2")\nmodel = torch.export.load("net.pt2").module()\n',

@@ -13,6 +13,7 @@ Read 2026-11-23:
         deprecated, since it relies on TorchScript"; `PythonTorchForce` is recommended
     torch/backends/_nnapi/prepare.py, torch/utils/mobile_optimizer.py, torch/utils/bundled_inputs.py of torch 2.13.0
     tvm.relax.frontend.torch.from_exported_program: https://tvm.apache.org/docs/how_to/tutorials/import_model.html
+    torch.ao.quantization.quantize_jit of torch 2.13.0: `prepare_jit`, `quantize_jit` and others raise for what is no ScriptModule
     bentoml.torchscript.save_model takes a `torch.ScriptModule`:
         https://docs.bentoml.com/en/latest/reference/bentoml/frameworks/torchscript.html
 """
@@ -62,7 +63,7 @@ _ADVICE = {
 _ONLY = lazy_pattern(
     r"optimize_for_mobile|generate_mobile_module_lints|coremltools|augment_m\w+_with_bundled_inputs|bundle_inputs|torch_neuronx?\b"
     r"|torch\.neuron|intel_extension|\bipex\b|torch2trt|\b_nnapi\.|openmmtorch\.TorchForce|relay\.frontend\.from_pytorch"
-    r"|bentoml\.torchscript|torch\._export\.converter|torch\.jit\.|torch\._C\."
+    r"|bentoml\.torchscript|torch\.(?:ao\.)?quantization\.(?:\w+\.)*\w+_jit$|torch\._export\.converter|torch\.jit\.|torch\._C\."
 )
 
 

@@ -53,15 +53,15 @@ def _alias(use: Use, target: ast.Name, statement: ast.Assign, context: Context) 
     binding = next((item for item in bound if item.node is target), None)
     if binding is None or owner is None or owner.kind == "class":
         return None
-    if len(bound) == 1 and not _is_used(view, binding, context):
+    if not any(is_used(view, item, context) for item in bound):
         return UseAdvice(None, _delete(view, statement, Safety.SAFE))
     if len(bound) == 1:
         return UseAdvice(f"It goes with the last use of `{target.id}`; each is reported where it stands.")
     return _in_its_place(use, context)
 
 
-def _is_used(view: ModuleView, binding: Binding, context: Context) -> bool:
-    """Whether anything reads an alias or may import it."""
+def is_used(view: ModuleView, binding: Binding, context: Context) -> bool:
+    """Whether anything reads what a name is bound to, or may import it."""
     if view.reads_of(binding):
         return True
     # By its text: not every way to import a module is followed, those through folders without `__init__.py` are not.
@@ -91,7 +91,7 @@ def _import(use: Use, context: Context) -> UseAdvice | None:
     statement = view.parent(alias)
     if binding is None or not isinstance(alias, ast.alias) or not isinstance(statement, ast.ImportFrom):
         return None
-    if _is_used(view, binding, context):
+    if is_used(view, binding, context):
         return None
     rewrite = EditImport(view.span(statement), alias.name, alias.asname or alias.name)
     return UseAdvice(None, Fix("Remove the import", Safety.SAFE, (rewrite,)))

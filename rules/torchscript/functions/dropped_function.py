@@ -7,6 +7,7 @@ left are the places where it was measured to do something else, and uses that a 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, DropDecorator, Fix, ReplaceExpression, Rewrite, Template
 from torchlift.rules.analysis.places.expected_errors import handler_around
@@ -30,6 +31,7 @@ from torchlift.rules.torchscript.proofs.recorded_capture import (
     safety_of,
 )
 from torchlift.rules.torchscript.values.kept_entry import plain_entry
+from torchlift.rules.torchscript.values.measured_beside import measured_beside
 from torchlift.rules.torchscript.values.stale_comments import stale_above
 from torchlift.rules.torchscript.values.stale_names import without_second_name
 from torchlift.versions import TorchVersion
@@ -113,10 +115,7 @@ def without_call(
         case ast.Attribute(attr=attr) if attr in OF_FUNCTIONS:
             uses.refusals.append(f"it is asked for `.{attr}`")
         case ast.Assign(targets=[ast.Subscript() as target]):
-            if (plain := plain_entry(view, target, value)) is not None:
-                uses.doubts.append(
-                    f"it stands beside the plain `{shown}` of line {plain.lineno}, and both are the same then"
-                )
+            uses.doubts += _beside(view, target, value)
         case ast.Expr():
             rewrites = (DeleteStatement(view.span(parent)),)
             title, compiled = f"Do not check any more that `{shown}` can be scripted", None
@@ -127,6 +126,7 @@ def without_call(
             other = orelse if body is call else body
             if view.text(other) == view.text(value) and is_repeatable(view, test):
                 rewrites = (ReplaceExpression(view.span(parent), template),)
+    uses.doubts += filter(None, (measured_beside(view, call, value),))
     if definition is not None and (function := definition[1]).decorator_list:
         uses.doubts.append(
             f"scripting compiled what stands under the decorators of `{function.name}`, which are at work from now on"
@@ -135,6 +135,12 @@ def without_call(
     return _verdict(
         title, rewrites, definition, uses, use, context, needs=_COMPILE_SINCE if compiled is not None else None
     )
+
+
+def _beside(view: ModuleView, target: ast.Subscript, value: ast.expr) -> Iterator[str]:
+    """A clause about the plain function that stands in the same container."""
+    if (plain := plain_entry(view, target, value)) is not None:
+        yield f"it stands beside the plain `{view.text(value)}` of line {plain.lineno}, and both are the same then"
 
 
 def _compiled(use: Use, call: ast.Call, context: Context) -> Template | None:

@@ -11,6 +11,7 @@ from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _LARGE = 2**31
+_NUMBERED = frozenset({"torch.dtype", "torch.layout", "torch.memory_format"})
 _DRAWS = frozenset({"rand_like", "randn_like", "dropout"})
 
 
@@ -80,3 +81,32 @@ def draws(node: ast.expr) -> bool:
         or (isinstance(child, ast.Name) and child.id in _DRAWS)
         for child in walk(node)
     )
+
+
+def shows_number(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> int | None:
+    """Line on which a dtype, a layout or a memory format does more than to be passed on; None if there is none.
+
+    TorchScript takes and gives numbers for them: a scripted `def f(d: torch.dtype): return d` returns 6 for torch.float32.
+    """
+    given = {
+        argument.arg
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        if argument.annotation is not None
+        and any(
+            view.certain_name(part) in _NUMBERED
+            for part in walk(argument.annotation)
+            if isinstance(part, (ast.Attribute, ast.Name))
+        )
+    }
+    for child in (part for statement in node.body for part in walk(statement)):
+        match child:
+            case ast.Return(value=ast.Attribute(attr="dtype" | "layout")):
+                return child.lineno
+            case ast.Name(id=name, ctx=ast.Load()) if name in given:
+                parent = view.parent(child)
+                asked = isinstance(parent, ast.Compare) and all(
+                    isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops
+                )
+                if not asked and not isinstance(parent, (ast.keyword, ast.Call)):
+                    return child.lineno
+    return None

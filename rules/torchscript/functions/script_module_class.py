@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
@@ -22,6 +23,7 @@ from torchlift.view.walk import walk
 
 _BASE = "torch.jit.ScriptModule"
 _METHOD = "torch.jit.script_method"
+_CONSTANTS = "__constants__"
 _PLAIN = frozenset({"int", "float", "bool"})
 # Methods that an instance has as an `nn.Module`, whatever its base.
 _MODULE = frozenset(
@@ -39,6 +41,7 @@ class ScriptClass:
         methods: decorator expressions of its `torch.jit.script_method` methods.
         inits: `torch.jit.ScriptModule` in `torch.jit.ScriptModule.__init__(self)` calls.
         wrapped: calls of `torch.jit.Attribute`, which a plain module reads as a pair of value and type.
+        constants: statements that set `__constants__`, which only the compiler reads.
         refusals: clauses about what a plain module does not serve.
         doubts: clauses about what was not read.
         branches: line of the first branch or loop in a compiled method.
@@ -47,6 +50,7 @@ class ScriptClass:
     methods: list[ast.expr] = field(default_factory=list)
     inits: list[ast.expr] = field(default_factory=list)
     wrapped: list[ast.Call] = field(default_factory=list)
+    constants: list[ast.stmt] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     branches: int | None = None
@@ -66,11 +70,11 @@ def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project, *,
     own = _read_init(view, node, facts)
     if drops:
         facts.doubts.clear()
+        facts.constants += _constants(view, node, project)
         if len(node.bases) > 1:
             facts.doubts.append(f"`{node.name}` has further bases, and the order of its bases changes")
-    for item in node.body:
-        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            _read_method(view, item, project, own, facts, drops)
+    for item in _methods(node.body):
+        _read_method(view, item, project, own, facts, drops)
     for child in walk(node):
         if isinstance(child, ast.Attribute):
             name = self_attribute(child)
@@ -90,14 +94,50 @@ def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project, *,
     return facts
 
 
+def _methods(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Methods of a class, those in branches of its body with them."""
+    for item in body:
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield item
+        elif not isinstance(item, ast.ClassDef):
+            parts = (*getattr(item, "handlers", ()), *getattr(item, "cases", ()))
+            for block in ("body", "orelse", "finalbody"):
+                yield from _methods(getattr(item, block, ()))
+            for part in parts:
+                yield from _methods(part.body)
+
+
 def script_method_of(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
     """The `torch.jit.script_method` decorator of a method, if it has one."""
     return next((item for item in node.decorator_list if _named(view, item) == _METHOD), None)
 
 
+def _may_compile(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.Name | None:
+    """A decorator of a method whose name is bound to `torch.jit.script_method` among others, if there is one."""
+    for item in node.decorator_list:
+        scope = view.scope_at(item).lookup(item.id) if isinstance(item, ast.Name) else None
+        for bound in scope.bindings[item.id] if scope is not None and isinstance(item, ast.Name) else ():
+            if isinstance(item, ast.Name) and bound.value is not None and _named(view, bound.value) == _METHOD:
+                return item
+    return None
+
+
 def is_script_base(view: ModuleView, node: ast.ClassDef) -> bool:
     """Whether a class derives from `torch.jit.ScriptModule` itself."""
     return any(_named(view, base) == _BASE for base in node.bases)
+
+
+def _constants(view: ModuleView, node: ast.ClassDef, project: Project) -> list[ast.stmt]:
+    """The statements that set `__constants__`, where no code of the project reads it."""
+    found = [
+        item
+        for item in node.body
+        if isinstance(item, (ast.Assign, ast.AnnAssign))
+        and [ast.unparse(target) for target in getattr(item, "targets", [getattr(item, "target", None)])]
+        == [_CONSTANTS]
+    ]
+    homes = project.files_with_attribute(_CONSTANTS, ()) if found else ()
+    return found if not homes and all(is_plain_value(item.value) for item in found if item.value is not None) else []
 
 
 def _named(view: ModuleView, node: ast.expr) -> str:
@@ -207,6 +247,12 @@ def _read_method(
     drops: bool,
 ) -> None:
     decorator = script_method_of(view, method)
+    if decorator is None and (unsure := _may_compile(view, method)) is not None:
+        facts.refusals.append(
+            f"`{view.text(unsure)}` on line {unsure.lineno} may be `torch.jit.script_method`, under which a method of a plain "
+            "module cannot be called"
+        )
+        return
     if decorator is None:
         if method.name != "__init__" and not drops:
             facts.doubts.append(f"`{method.name}` is not compiled and was not read (line {method.lineno})")
@@ -248,6 +294,7 @@ def _read_heir(view: ModuleView, heir: ast.ClassDef, project: Project, facts: Sc
     facts.methods += read.methods
     facts.inits += read.inits
     facts.wrapped += read.wrapped
+    facts.constants += read.constants
     facts.refusals += read.refusals
     facts.doubts += read.doubts
     facts.branches = facts.branches or read.branches

@@ -12,7 +12,7 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.order import leaves
 from torchlift.rules.analysis.values.number_ranges import COUNT, SIZE, Range, combined, steps
 from torchlift.rules.analysis.values.type_comments import comment_types
-from torchlift.rules.torchscript.functions.known_differences import draws, may_wrap
+from torchlift.rules.torchscript.functions.known_differences import draws, may_wrap, shows_number
 from torchlift.rules.torchscript.functions.script_only_methods import script_only_methods
 from torchlift.rules.torchscript.functions.scripted_calls import CallReader
 from torchlift.rules.torchscript.functions.scripted_expressions import (
@@ -101,6 +101,10 @@ def _read(
         facts.doubts += tensor_parameters(view, node, method=own is not None)
     reader.block(node.body)
     facts.doubts += _unused(node, drawn_only=known_only)
+    if known_only and (line := shows_number(view, node)) is not None:
+        facts.doubts.append(
+            f"line {line} of `{node.name}` shows a dtype, a layout or a memory format, which is a number in TorchScript"
+        )
     facts.fails += script_only_methods(view, node)
     results = set(reader.results)
     facts.result = results.pop() if len(results) == 1 else "tensor" if results == TENSORS else None

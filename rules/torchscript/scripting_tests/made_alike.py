@@ -7,14 +7,16 @@ at, and takes nothing out.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from torchlift.rules.torchscript.scripting_tests.checks import COMPARES, called_name
-from torchlift.rules.torchscript.scripting_tests.same_values import COPIES
+from torchlift.rules.torchscript.scripting_tests.same_values import COPIES, DRAWS
 from torchlift.rules.torchscript.scripting_tests.scripted_values import ScriptedValues, assigned_from
 from torchlift.view.walk import walk
 
 _STEPS = 8
+_DIFFERS = re.compile(r"(?i)^assert_?(?:is_?)?not_?(?:almost_?)?equal$|^assert_?is_?not$")
 
 
 def made_alike(values: ScriptedValues, statements: Iterable[ast.stmt]) -> int | None:
@@ -26,6 +28,32 @@ def made_alike(values: ScriptedValues, statements: Iterable[ast.stmt]) -> int | 
                 scripted = values.depends(one) or values.depends(other)
                 if scripted and words.of(one) == words.of(other):
                     return statement.lineno
+    return None
+
+
+def expects_otherwise(values: ScriptedValues, statements: Iterable[ast.stmt]) -> int | None:
+    """Line of the first check that a scripted value differs from one that is made in the same words; None if there is none."""
+    words = _Words(values)
+    for statement in statements:
+        for node in walk(statement):
+            pair = _told_apart(node)
+            if pair is None or not any(map(values.depends, pair)) or words.of(pair[0]) != words.of(pair[1]):
+                continue
+            if DRAWS.isdisjoint(re.findall(r"\w+", words.of(pair[0]))):
+                return statement.lineno
+    return None
+
+
+def _told_apart(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    match node:
+        case ast.Compare(left=left, ops=[ast.NotEq() | ast.IsNot()], comparators=[right]):
+            return left, right
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return next(_compared(operand), None)
+        case ast.Call(args=[ast.Call() as inner]) if called_name(node) == "assertFalse":
+            return next(_compared(inner), None)
+        case ast.Call(args=[one, other, *_]) if _DIFFERS.search(called_name(node)) is not None:
+            return one, other
     return None
 
 

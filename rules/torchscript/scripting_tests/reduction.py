@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from functools import cached_property
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.torchscript.scripting_tests.checks import (
@@ -263,10 +264,25 @@ class _Reducer:
         reads = [read for read, _ in self.view.reads_of(binding)]
         if not reads:
             return self._scripts(binding)
+        if any(self._is_loaded_again(read) for read in reads):
+            return False
         feeding = self._feeding(binding)
         return any(self._is_gone(read) for read in reads) and all(
             self._is_gone(read) or self.view.statement(read) in feeding for read in reads
         )
+
+    def _is_loaded_again(self, read: ast.Name) -> bool:
+        """Whether a read is part of what is written to a file, and a call that stays gives it back from there."""
+        return any(
+            saved is not None and not self._is_gone(load) and any(node is read for node in walk(saved))
+            for load, saved in self._loads
+        )
+
+    @cached_property
+    def _loads(self) -> list[tuple[ast.Call, ast.expr | None]]:
+        """Calls that load TorchScript, and what was written to where they load it from."""
+        calls = (use.call for use in self.values.uses if use.target == LOAD and use.call is not None)
+        return [(call, self.values.given_to(call)) for call in calls]
 
     def _is_watched(self, statement: ast.stmt) -> bool:
         """Whether a check that stays looks, behind a call of what is scripted, at what the call was given."""

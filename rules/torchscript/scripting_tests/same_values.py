@@ -11,11 +11,11 @@ from torchlift.rules.torchscript.scripting_tests.scripted_values import Scripted
 from torchlift.view import Binding
 from torchlift.view.walk import walk
 
-# What gives another value each time.
-_RANDOM = frozenset(
+DRAWS = frozenset(
     """rand randn randint randperm rand_like randn_like randint_like normal bernoulli multinomial empty empty_like dropout
     manual_seed seed uniform choice""".split()
 )
+"""Functions that give another value each time."""
 _PURE = frozenset(
     """abs all any bool dict enumerate float frozenset int len list max min range reversed round set sorted str sum tuple
     zip""".split()
@@ -216,13 +216,13 @@ class SameValues:
                 if self.is_subject(function):
                     return True
                 if isinstance(function, ast.Attribute):
-                    if function.attr in _RANDOM:
+                    if function.attr in DRAWS:
                         return False
                     if self.is_subject(function.value):
                         return True
                 name = self._view.possible_name(function)
                 if name.startswith(_LIBRARIES):
-                    return name.rpartition(".")[2] not in _RANDOM and not name.startswith(
+                    return name.rpartition(".")[2] not in DRAWS and not name.startswith(
                         ("torch.nn.", "numpy.random.", "torch.random.")
                     )
                 if isinstance(function, ast.Name):

@@ -106,10 +106,12 @@ def may_be_subclassed(view: ModuleView, method: FunctionNode, project: Project) 
 def callers(view: ModuleView, function: FunctionNode, project: Project) -> list[tuple[ModuleView, FunctionNode]] | None:
     """The outermost functions that use `function`, with their files; None if they are not all known."""
     if isinstance(view.parent(function), ast.ClassDef):
-        if may_be_subclassed(view, function, project) and project.files_with_attribute(function.name, (view.path,)):
-            return None
         named = view.attributes_named(function.name)
         places: list[tuple[ModuleView, ast.expr]] = [(view, n) for n in named if may_mean(view, n, function)]
+        # One that nothing here calls is called by who is handed an instance.
+        others = may_be_subclassed(view, function, project) or not places
+        if others and project.files_with_attribute(function.name, (view.path,)):
+            return None
     else:
         bound = view.scopes.module.bindings.get(function.name, [])
         if len(bound) != 1 or bound[0].node is not function:

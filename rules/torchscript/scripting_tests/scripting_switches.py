@@ -9,6 +9,7 @@ from torchlift.finding import DropDecorator, ReplaceExpression, ReplaceText, Rew
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.torchscript.scripting_tests.checks import called_name
 from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode, ScriptedValues
+from torchlift.rules.torchscript.values.stale_comments import SPEAKS
 from torchlift.source import Span
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -30,23 +31,32 @@ class Switch:
 
 
 def unread_switches(view: ModuleView, function: FunctionNode, gone: Collection[ast.AST]) -> list[Switch]:
-    """Boolean parameters with a `parametrize` of their own that are read in nothing but what is `gone`."""
+    """Parameters that chose whether to script, by a `parametrize`, and are read in nothing but what is `gone`."""
     found = []
     for item in function.decorator_list:
         if not isinstance(item, ast.Call) or called_name(item) != "parametrize" or len(item.args) < 2:
             continue
         rows = item.args[1]
         names = _names(item.args[0])
-        if not isinstance(rows, (ast.List, ast.Tuple)) or (len(names) > 1 and item.keywords):
+        indirect = any(keyword.arg != "ids" for keyword in item.keywords)
+        if not isinstance(rows, (ast.List, ast.Tuple)) or indirect or (len(names) > 1 and item.keywords):
             continue
         for column, name in enumerate(names):
             cells = rows.elts if len(names) == 1 else [_cell(row, column, len(names)) for row in rows.elts]
-            values = {cell.value if isinstance(cell, ast.Constant) else None for cell in cells}
+            values = {cell.value if isinstance(cell, ast.Constant) else ... for cell in cells}
             reads = [node for node in walk(function) if isinstance(node, ast.Name) and node.id == name]
-            if values <= {True, False} and reads and all(_inside(view, read, gone) for read in reads):
+            if _chooses(values) and reads and all(_inside(view, read, gone) for read in reads):
                 found.append(Switch(name, item, column if len(names) > 1 else None))
                 break  # another one of the same rows goes next time
     return found
+
+
+def _chooses(values: Collection[object]) -> bool:
+    """Whether what a parameter is given is true and false, or names ways to run code of which one is TorchScript's."""
+    words = [value for value in values if isinstance(value, str)]
+    return set(values) <= {True, False} or (
+        all(isinstance(value, str) or value is None for value in values) and any(map(SPEAKS.search, words))
+    )
 
 
 def _names(node: ast.expr) -> list[str]:

@@ -22,6 +22,7 @@ from torchlift.rules.torchscript.scripting_tests.scripted_values import (
     LIGHTNING,
     LOAD,
     MAKERS,
+    FunctionNode,
     ScriptedValues,
     called_function,
 )
@@ -376,10 +377,17 @@ class UnscriptedBody:
         found = called_function(self.view, node, self.values.project)
         if found is None:
             return self.view.text(node.func)
-        for child in walk(found[1]):
+        return found[1].name if self._asks_of_scripted(*found) else None
+
+    def _asks_of_scripted(self, view: ModuleView, function: FunctionNode, steps: int = 3) -> bool:
+        """Whether a function, or one that it calls, does something that only a scripted value serves."""
+        for child in walk(function):
             if isinstance(child, ast.Attribute) and (child.attr in OF_MODULES or child.attr == "jit"):
-                return found[1].name
-        return None
+                return True
+            inner = called_function(view, child, self.values.project) if isinstance(child, ast.Call) and steps else None
+            if inner is not None and inner[1] is not function and self._asks_of_scripted(*inner, steps - 1):
+                return True
+        return False
 
     def _patched(self, node: ast.AST) -> str | None:
         for ancestor in self.view.ancestors(node):

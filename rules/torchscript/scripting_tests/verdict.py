@@ -15,7 +15,8 @@ from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.scripting_tests.checks import expects
 from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted, overrides
-from torchlift.rules.torchscript.scripting_tests.made_alike import made_alike
+from torchlift.rules.torchscript.scripting_tests.made_alike import expects_otherwise, made_alike
+from torchlift.rules.torchscript.scripting_tests.other_results import returns_otherwise
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction, reduce
 from torchlift.rules.torchscript.scripting_tests.remains import still_speaks
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
@@ -221,6 +222,10 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     missing = missing_file(reduction) or _looks_at_a_graph(reduction) or _expects_its_error(values.view, reduction)
     if missing is not None:
         return WholeVerdict(f"Not rewritten: {missing}", None)
+    if (apart := expects_otherwise(values, reduction.kept)) is not None:
+        return WholeVerdict(
+            f"Not rewritten: line {apart} expects another value of the plain code than of the captured one.", None
+        )
     if (compiled := _compiled_line(values.view, reduction)) is not None:
         about = "scripted code it refuses or leaves as it is, and whether it compiles the plain code only a run tells"
         return WholeVerdict(f"Not rewritten: `torch.compile` is called on line {compiled}; {about}.", None)
@@ -237,6 +242,8 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     doubts = body.doubts
     if (expected := next(filter(expects, reduction.kept), None)) is not None:
         doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
+    if reduction.checks and (otherwise := returns_otherwise(values)) is not None:
+        doubts.append(otherwise)
     if (alike := made_alike(values, reduction.kept)) is not None:
         doubts.append(f"line {alike} compares two values that are made in the same words from now on")
     left = " ".join(still_speaks(reduction, body.deleted))

@@ -121,6 +121,8 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
         if call.args[0] is node and isinstance(named, str):
             return ("script_only", f"is asked for `.{named}`") if named in OF_MODULES else None
         return "doubt", f"is asked about with `{plain}`"
+    if name == "torch.jit.script" and life.view.possible_name(life.origin.func) == name:
+        return None  # scripts what is plain as well as what is scripted already
     if name in _COMPILERS:
         return "script_only", f"is passed to `{name}`, which has to go first"
     if takes_torchscript(name):

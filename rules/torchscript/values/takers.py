@@ -29,7 +29,7 @@ _TORCH = ("torch.jit.", "torch._C.")
 _TAKES = lazy_pattern(
     rb"\b(?:save|save_to_buffer|_save_for_lite_interpreter)\b|optimize_for_mobile|generate_mobile_module_lints|coremltools"
     rb"|_with_bundled_inputs|bundle_inputs|neuron|intel_extension|\bipex\b|torch2trt|_nnapi|TorchForce|from_pytorch|bentoml"
-    rb"|_export\b"
+    rb"|_export\b|quantization\b"
 )
 _METHODS = frozenset({"save_to_buffer", "_save_for_lite_interpreter"})
 _MODEL = lazy_pattern(r"(?i)model|net|script|trac|module|jit")

@@ -7,7 +7,7 @@ import pytest
 from torchlift.rules.torchscript.facts import value_consumers
 from torchlift.rules.torchscript.values import takers
 
-MORE = ("torch_neuronx.trace", "torch.neuron.trace", "ipex.optimize", "torch2trt.torch2trt", "torch._export.converter.TS2EPConverter")  # fmt: skip
+MORE = ("torch_neuronx.trace", "torch.neuron.trace", "ipex.optimize", "torch2trt.torch2trt", "torch._export.converter.TS2EPConverter", "torch.ao.quantization.quantize_jit")  # fmt: skip
 
 
 @pytest.mark.parametrize(
