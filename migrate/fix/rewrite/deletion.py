@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from torchlift.finding import DeleteStatement, TextEdit
 from torchlift.migrate.fix.rewrite.lines import alone, line_end, statement_at
 from torchlift.source import Span
 from torchlift.view import ModuleView
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def delete_statements(view: ModuleView, deletions: Sequence[DeleteStatement]) -> list[TextEdit]:
@@ -25,7 +27,7 @@ def delete_statements(view: ModuleView, deletions: Sequence[DeleteStatement]) ->
         wanted[statement] = DeleteStatement(deletion.span, max(known.comments, deletion.comments))
     outermost = [item for item in wanted if not any(around in wanted for around in view.ancestors(item))]
     edits: list[TextEdit] = []
-    for run in _runs(view, outermost):
+    for run in _runs(view, outermost, wanted):
         whole = all(alone(view.source, view.span(item)) for item in run)
         if whole or any(_is_compound(item) or wanted[item].comments for item in run):
             edits.append(_whole_lines(view, run, wanted[run[0]].comments, {*outermost}))
@@ -38,14 +40,18 @@ def _is_compound(statement: ast.stmt) -> bool:
     return hasattr(statement, "body") or isinstance(statement, ast.Match)
 
 
-def _runs(view: ModuleView, statements: Sequence[ast.stmt]) -> Iterator[list[ast.stmt]]:
-    """Statements that follow each other in one block, together."""
+def _runs(
+    view: ModuleView, statements: Sequence[ast.stmt], wanted: Mapping[ast.stmt, DeleteStatement]
+) -> Iterator[list[ast.stmt]]:
+    """Statements that follow each other in one block, with no comment between them that stays, together."""
     run: list[ast.stmt] = []
     for statement in statements:
         if run:
             block = view.block(run[-1])
             index = block.index(run[-1]) + 1
-            if index < len(block) and block[index] is statement and not _comment_between(view, run[-1], statement):
+            own = 0 if isinstance(statement, _DEFINITIONS) else wanted[statement].comments
+            stays = _comments_between(view, run[-1], statement) > own
+            if index < len(block) and block[index] is statement and not stays:
                 run.append(statement)
                 continue
             yield run
@@ -54,9 +60,10 @@ def _runs(view: ModuleView, statements: Sequence[ast.stmt]) -> Iterator[list[ast
         yield run
 
 
-def _comment_between(view: ModuleView, before: ast.stmt, after: ast.stmt) -> bool:
+def _comments_between(view: ModuleView, before: ast.stmt, after: ast.stmt) -> int:
+    """Number of lines with a comment between two statements."""
     gap = view.source.text[line_end(view.source, view.span(before).end) : _start(view, after)]
-    return bool(gap.strip()) and "#" in gap
+    return sum("#" in line for line in gap.splitlines())
 
 
 def _start(view: ModuleView, statement: ast.stmt) -> int:

@@ -61,8 +61,9 @@ def _alias(use: Use, target: ast.Name, statement: ast.Assign, context: Context) 
 
 
 def is_used(view: ModuleView, binding: Binding, context: Context) -> bool:
-    """Whether anything reads what a name is bound to, or may import it."""
-    if view.reads_of(binding):
+    """Whether anything reads what a name is bound to, may import it, or binds it from elsewhere."""
+    home = binding.scope.node if binding.scope.kind == "function" else None
+    if view.reads_of(binding) or view.function_of(binding.node) is not home:
         return True
     # By its text: not every way to import a module is followed, those through folders without `__init__.py` are not.
     others = [path for path in context.project.files_holding(binding.name) if path != view.path]

@@ -129,15 +129,15 @@ def is_script_base(view: ModuleView, node: ast.ClassDef) -> bool:
 
 def _constants(view: ModuleView, node: ast.ClassDef, project: Project) -> list[ast.stmt]:
     """The statements that set `__constants__`, where no code of the project reads it."""
-    found = [
-        item
-        for item in node.body
-        if isinstance(item, (ast.Assign, ast.AnnAssign))
-        and [ast.unparse(target) for target in getattr(item, "targets", [getattr(item, "target", None)])]
-        == [_CONSTANTS]
-    ]
-    homes = project.files_with_attribute(_CONSTANTS, ()) if found else ()
-    return found if not homes and all(is_plain_value(item.value) for item in found if item.value is not None) else []
+    found: list[ast.stmt] = []
+    for item in node.body:
+        match item:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if name == _CONSTANTS and is_plain_value(value):
+                found.append(item)
+    return [] if found and project.files_with_attribute(_CONSTANTS, ()) else found
 
 
 def _named(view: ModuleView, node: ast.expr) -> str:
@@ -285,7 +285,15 @@ def _read_uses(view: ModuleView, node: ast.ClassDef, project: Project, facts: Sc
             _read_use(home, node.name, read, project, facts, drops)
     seen = {view.path, *(home.path for home, _ in found)}
     missed = [path for path in project.files_holding(node.name) if path not in seen] if drops and not unknown else []
+    missed = [path for path in missed if not _has_its_own(project, path, node.name)]
     facts.doubts += unknown or [f"{path} names it, and no use was found there" for path in missed[:1]]
+
+
+def _has_its_own(project: Project, path: str, name: str) -> bool:
+    """Whether a file defines a class of this name itself."""
+    view = project.view(path) if project.is_python(path) else None
+    bound = view.scopes.module.bindings.get(name, ()) if view is not None else ()
+    return bool(bound) and all(isinstance(binding.node, ast.ClassDef) for binding in bound)
 
 
 def _read_heir(view: ModuleView, heir: ast.ClassDef, project: Project, facts: ScriptClass) -> None:

@@ -31,6 +31,26 @@ def made_alike(values: ScriptedValues, statements: Iterable[ast.stmt]) -> int | 
     return None
 
 
+def asks_alike(values: ScriptedValues, statement: ast.stmt, earlier: ast.stmt) -> bool:
+    """Whether two checks ask for nothing but shapes and types of values that are made in the same words.
+
+    What is drawn at random has the same shape each time.
+    """
+    words = _Words(values)
+    asked = [node for node in walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    asked = [name for name in asked if values.depends(name)]
+    return (
+        bool(asked)
+        and all(_asks_shape(values, name) for name in asked)
+        and words.of(statement, _STEPS) == words.of(earlier, _STEPS)
+    )
+
+
+def _asks_shape(values: ScriptedValues, name: ast.Name) -> bool:
+    parent = values.view.parent(name)
+    return isinstance(parent, ast.Attribute) and parent.attr in {"shape", "ndim", "dtype", "size", "dim", "device"}
+
+
 def expects_otherwise(values: ScriptedValues, statements: Iterable[ast.stmt]) -> int | None:
     """Line of the first check that a scripted value differs from one that is made in the same words; None if there is none."""
     words = _Words(values)

@@ -52,7 +52,9 @@ def _places(project: Project) -> tuple[_Place, ...]:
     found: list[_Place] = []
     for path in project.files_holding("is_scripting"):
         view = project.view(path) if project.is_python(path) else None
-        for use in view.uses(_ASKS, project.translate) if view is not None else ():
+        if view is None:
+            continue
+        for use in view.uses(_ASKS, project.translate):
             if use.call is not None and (choice := _choice(view, use.call)) is not None:
                 owner = view.class_of(choice)
                 found.append(_Place(path, choice.lineno, owner.name if owner is not None else ""))

@@ -16,6 +16,7 @@ from torchlift.rules.torchscript.scripting_tests.checks import (
     is_repeated,
     is_void,
 )
+from torchlift.rules.torchscript.scripting_tests.made_alike import asks_alike
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import LOAD, MAKERS, MARKS, SAVE, ScriptedValues
 from torchlift.rules.torchscript.scripting_tests.twins import shape_of
@@ -174,7 +175,9 @@ class _Reducer:
         checks = [item for item in kept if is_check(item, self.values)]
         for index, statement in enumerate(checks):
             if self.values.depends(statement) and any(
-                is_repeated(statement, earlier, self.same) or self._reads_alike(statement, earlier)
+                is_repeated(statement, earlier, self.same)
+                or self._reads_alike(statement, earlier)
+                or asks_alike(self.values, statement, earlier)
                 for earlier in checks[:index]
                 if earlier not in self.gone
                 and any(around is self.view.parent(earlier) for around in self.view.ancestors(statement))

@@ -820,3 +820,47 @@ def test_ways_to_run_a_test_that_are_alike_now_go_with_their_parameter(tmp_path:
     assert changed["test_net.py"].endswith(
         "def test_net():\n    net = Net()\n    x = torch.ones(2)\n    assert net(x).sum() == 4\n"
     )
+
+
+def test_a_shape_that_was_asked_for_before_is_not_asked_for_again(tmp_path: Path) -> None:
+    test = (
+        "def test_net():\n    net = Net()\n    y = net(torch.rand([2, 3]))\n    assert y.shape == (2, 3)\n"
+        "    fast = torch.jit.trace(net, torch.rand([2, 3]))\n    z = fast(torch.rand([2, 3]))\n    assert z.shape == (2, 3)\n"
+        "    w = fast(torch.rand([4, 3]))\n    assert w.shape == (4, 3)\n"
+    )
+    changed, _ = migrated(tmp_path, {"test_net.py": body(test)})
+    assert changed["test_net.py"].endswith(
+        "    assert y.shape == (2, 3)\n    w = net(torch.rand([4, 3]))\n    assert w.shape == (4, 3)\n"
+    )
+
+
+def test_a_class_keeps_its_base_while_a_branch_of_its_body_may_compile_a_method(tmp_path: Path) -> None:
+    code = (
+        "import os\n\nimport torch\n\nif os.environ.get('WIDE'):\n    method = torch.jit.script_method\nelse:\n    method = print\n\n\n"
+        "class Net(torch.jit.ScriptModule):\n    if os.environ.get('CUDA'):\n\n        @method\n        def forward(self, x):\n"
+        "            return x\n"
+    )
+    changed, left = migrated(tmp_path, {"net.py": code}, unsafe=True)
+    assert "class Net(torch.jit.ScriptModule):" in changed.get("net.py", code)
+    assert any("`method` on line 14 may be `torch.jit.script_method`" in (finding.help or "") for finding in left)
+
+
+def test_a_value_that_a_helper_hands_to_one_which_saves_it_is_for_review(tmp_path: Path) -> None:
+    test = (
+        "def _save(net, path):\n    torch.jit.save(net, path)\n    return path\n\n\n"
+        "def _check(net, path):\n    assert _save(net, path)\n\n\n"
+        "def test_net(path):\n    net = Net()\n    fast = torch.jit.script(net)\n    _check(fast, path)\n    assert fast(1) == 2\n"
+    )
+    changed, left = migrated(tmp_path, {"test_net.py": body(test)})
+    assert "fast = torch.jit.script(net)" in changed.get("test_net.py", body(test))
+    assert left
+
+
+def test_blocks_with_labels_that_follow_each_other_go_together(tmp_path: Path) -> None:
+    test = (
+        "def check(net, x, trace=True, script=True):\n    y = net(x)\n    assert y.shape == x.shape\n\n    # trace it\n    if trace:\n"
+        "        z = torch.jit.trace(net, x)(x)\n        assert z.shape == x.shape\n\n    # script it\n    if script:\n"
+        "        z = torch.jit.script(net)(x)\n        assert z.shape == x.shape\n\n\ndef test_net():\n    check(Net(), torch.ones(2))\n"
+    )
+    changed, _ = migrated(tmp_path, {"test_net.py": body(test)})
+    assert "    y = net(x)\n    assert y.shape == x.shape\n\n\ndef test_net" in changed["test_net.py"]
