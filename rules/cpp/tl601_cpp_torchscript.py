@@ -35,7 +35,7 @@ RULE = Rule(
     targets=(),
     check=nothing,
     text_kinds=frozenset({"cpp"}),
-    text_triggers=("jit & torch",),
+    text_triggers=("jit & jit::", "jit & torch::jit"),
     deprecated=TorchVersion(2, 10),
     sources=(
         "torch/csrc/jit/serialization/import.h, torch/csrc/jit/api/module.h and torch/csrc/inductor/aoti_package/model_package_loader.h of torch 2.15.0",

@@ -31,7 +31,17 @@ RULE = Rule(
     targets=(),
     check=nothing,
     text_kinds=frozenset({"cpp"}),
-    text_triggers=("torch", "ATen", "c10", "AT_CHECK", "THCState", "THCudaCheck", "THCCeilDiv", "AT_DISPATCH & type"),
+    text_triggers=(
+        "include & torch",
+        "include & ATen",
+        "include & c10",
+        "torch & torch::",
+        "Tensor & at::",
+        "AT_CHECK",
+        "THCState",
+        "THCudaCheck",
+        "THCCeilDiv",
+    ),
     severity=Severity.ERROR,
     sources=(
         "torch/include of the wheels of torch 1.0.1 to 2.15.0 (rules/cpp/data/headers.json: a name counts as gone where its last part is no word of any header), read 2026-11-26",

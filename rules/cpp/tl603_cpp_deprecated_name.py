@@ -28,7 +28,14 @@ RULE = Rule(
     targets=(),
     check=nothing,
     text_kinds=frozenset({"cpp"}),
-    text_triggers=("torch", "ATen", "c10", *DEPRECATED_MACROS),
+    text_triggers=(
+        "include & torch",
+        "include & ATen",
+        "include & c10",
+        "torch & torch::",
+        "Tensor & at::",
+        *DEPRECATED_MACROS,
+    ),
     severity=Severity.INFO,
     sources=(
         "`[[deprecated]]`, `C10_DEPRECATED_MESSAGE` and the comments of c10/util/Exception.h in the wheels of torch 1.0.1 to 2.15.0 (rules/cpp/data/headers.json), read 2026-11-26",
