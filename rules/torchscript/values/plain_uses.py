@@ -11,10 +11,10 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.compilers import scripting_uses
-from torchlift.rules.torchscript.compilers.scripting_roots import compiled_by
 from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.rules.torchscript.facts.value_consumers import takes_torchscript
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk
+from torchlift.rules.torchscript.values.scripted_whole import given_to_scripted, part_of_scripted
 from torchlift.rules.torchscript.values.takers import first_taker, name_on, taker_by
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
 from torchlift.rules.torchscript.values.value_shapes import FREEZERS, save_of
@@ -133,6 +133,8 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
         return "script_only", "is passed to `add_graph`, which traces a plain module with the inputs it is given"
     if name == "torch.onnx.export":
         return "doubt", "is passed to `torch.onnx.export`, which captures the module itself from now on"
+    if (part := given_to_scripted(life, project, view, call)) is not None:
+        return "script_only", part
     where = f"is passed on to `{_short(view, call.func)}`"
     called = name_on(view, node)
     if called is not None and (taker := taker_by(project, called)) is not None:
@@ -146,22 +148,17 @@ def _not_followed(
     """A value that is stored, returned or offered where its uses were not looked at."""
     if isinstance(obstacle.node, ast.Attribute) and "becomes a part of" in obstacle.reason:
         owner = view.class_of(obstacle.node)
-        # A part that is scripted is scripted with the whole, too; a traced one may be what cannot be.
-        traced = life.view.possible_name(life.origin.func).startswith("torch.jit.trace")
-        reach = compiled_by(project, ((view.path, owner.lineno),)) if owner is not None and traced else None
-        if owner is not None and reach is not None:
-            compiles = (
-                "compiles and which has to go first" if reach.certain else "may compile, and that has to go first"
-            )
-            return "script_only", f"becomes a part of `{owner.name}`, which {reach.root} {compiles}"
+        part = part_of_scripted(life, project, view.path, owner) if owner is not None else None
+        if part is not None:
+            return "script_only", part
         place = first_walk(project, parts)
         if place is None:
-            compiled = _compiled_whole(view, obstacle.node, project)
-            if compiled is None:
+            scripts = _compiled_whole(view, obstacle.node, project)
+            if scripts is None:
                 return None
             return (
                 "doubt",
-                f"becomes a part of an `nn.Module`, which {compiled} may script as a whole, with this part then",
+                f"becomes a part of an `nn.Module`, which {scripts} may script as a whole, with this part then",
             )
         return "doubt", (
             f"becomes a part of an `nn.Module`, and {place} asks something for its class, which `isinstance` finds among "

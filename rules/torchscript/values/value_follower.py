@@ -13,6 +13,7 @@ from torchlift.finding import Safety
 from torchlift.rules.analysis.project.module_base import is_module_class
 from torchlift.rules.analysis.values.self_attributes import method_of, self_class, self_members
 from torchlift.rules.torchscript.facts.value_consumers import advice_for
+from torchlift.rules.torchscript.values.scripted_whole import given_to_scripted
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
 from torchlift.rules.torchscript.values.value_shapes import (
     FREEZERS,
@@ -51,8 +52,7 @@ class Follower:
         self.project = project
         self.seen: set[object] = set()
         self.moves: list[str] = []
-        self.life = ValueLife(view, origin, origin, "escapes", view.statement(origin))
-        life = self.life
+        life = self.life = ValueLife(view, origin, origin, "escapes", view.statement(origin))
         while (outer := wrapped(view, life.outer)) is not None:
             if not isinstance(outer.func, ast.Attribute) or outer.func.attr != "eval" or outer.args:
                 life.frozen.append(outer)
@@ -363,20 +363,21 @@ class Follower:
         if not isinstance(call, ast.Call):
             self._obstacle(view, node, "is passed on to other code")
             return
-        resolution, name = view.resolve(call.func), view.certain_name(call.func)
+        name = view.certain_name(call.func)
         if not name and isinstance(call.func, ast.Attribute) and call.func.attr == "add_graph":
             name = "torch.utils.tensorboard.SummaryWriter.add_graph"
-        plain = call.func.id if isinstance(call.func, ast.Name) and resolution is None else ""
+        plain = call.func.id if isinstance(call.func, ast.Name) and view.resolve(call.func) is None else ""
         if plain in _HARMLESS:
             return
         if plain in {"isinstance", "issubclass", "hasattr", "getattr", "setattr", "vars", "dir", "type", "str", "repr"}:
-            self._obstacle(
-                view, node, f"is asked about with `{plain}`, which answers differently after export", Safety.MANUAL
-            )
+            asked = f"is asked about with `{plain}`, which answers differently after export"
+            self._obstacle(view, node, asked, Safety.MANUAL)
         elif name in FREEZERS:
             self._frozen(view, node, call, alone=alone, depth=depth)
         elif (advice := advice_for(name)) is not None:
             self._obstacle(view, node, f"is passed to `{name}`: {advice}", Safety.MANUAL)
+        elif (part := given_to_scripted(self.life, self.project, view, call)) is not None:
+            self._obstacle(view, node, part, Safety.MANUAL)
         elif not self._parameter(view, node, parent, call, depth=depth):
             shown = f"`{view.text(call.func)}`" if call.func.lineno == call.func.end_lineno else "other code"
             self._obstacle(view, node, f"is passed on to {shown}")
@@ -432,9 +433,8 @@ class Follower:
             method = method_of(owner, function.attr)
             return (view, method, 1) if method is not None and not owner.bases else None
         binding, home = view.definition(function), view
-        if binding is None and self.project is not None:
-            name = view.certain_name(function)
-            found = self.project.binding(name, view.path) if name else None
+        if binding is None and self.project is not None and (name := view.certain_name(function)):
+            found = self.project.binding(name, view.path)
             if found is not None:
                 home, binding = found
         if binding is None:
