@@ -47,6 +47,8 @@ from packaging.version import Version
 FACTS = Path(__file__).with_name("wheel_facts.json")
 DATA = Path(__file__).resolve().parent.parent / "src" / "torchlift" / "wheels" / "data"
 OLDEST = Version("2.0")
+NEIGHBOURS = ("numpy", "scipy", "pandas", "scikit-learn", "pillow", "matplotlib", "numba")
+FROM_PYTHON = Version("3.9")
 
 _PINNED = re.compile(r"nvidia-|cuda-|triton$")
 
@@ -95,7 +97,23 @@ def _tables(index: str, facts: dict[str, Any], scanned: list[Path]) -> dict[str,
         "ngc.json": {"date": today, "rows": facts["ngc"]},
         "triton.json": {"date": today, "rows": facts["triton"]},
         "drivers.json": facts["drivers"],
+        "neighbours.json": {"date": today, "rows": _neighbours(index, today)},
     }
+
+
+def _neighbours(index: str, today: str) -> list[dict[str, Any]]:
+    """From which release on packages that stand beside torch have wheels for a Python, under Linux on x86_64."""
+    rows = []
+    for name in NEIGHBOURS:
+        first: dict[str, Version] = {}
+        for wheel in listing(index, name):
+            if wheel.platform == "linux_x86_64" and re.fullmatch(r"3\.\d+", wheel.python):
+                first[wheel.python] = min(wheel.version, first.get(wheel.python, wheel.version))
+        pythons = {
+            python: str(first[python]) for python in sorted(first, key=Version) if Version(python) >= FROM_PYTHON
+        }
+        rows.append({"package": name, "first": pythons, "source": "PyPI file list", "date": today})
+    return rows
 
 
 def _releases(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import read_metadata, real_path
-from torchlift.dependencies.run_with import RunWith, releases_run_with
+from torchlift.dependencies.run_with import RunWith, image_of_unknown_torch, releases_run_with
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
@@ -71,7 +71,9 @@ def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
     if asked is not None and first is not None and first > oldest:
         why = f"{_UNNAMED}; {first} is taken, the first for Python 3.{asked[0]}, which {asked[1]} asks for."
         return Lowest(first, asked[1], (*notes, why), at_least=True)
-    why = f"{_UNNAMED}, and nothing else tells it; {oldest} is taken, the oldest release that torchlift knows."
+    image = next(filter(None, (image_of_unknown_torch(root, folder) for folder in folders)), None)
+    tells = f"{image} has an image whose torch is not known" if image is not None else "nothing else tells it"
+    why = f"{_UNNAMED}, and {tells}; {oldest} is taken, the oldest release that torchlift knows."
     return Lowest(oldest, None, (*notes, why), at_least=True)
 
 

@@ -57,6 +57,13 @@ def torch_for(name: str, version: str) -> str | None:
     return next((row["torch"] for row in _rows() if companion_of(name, row["torch"]) == version), None)
 
 
+def first_with_wheels(name: str, minor: int) -> str | None:
+    """The first release of a package that stands beside torch with a wheel for Python 3.`minor`; None where no data tells."""
+    row = next((row for row in table("neighbours")["rows"] if row["package"] == name), None)
+    found = row["first"].get(f"3.{minor}") if row is not None else None
+    return found if isinstance(found, str) else None
+
+
 @cache
 def can_go_together(torch: str | None, name: str, wanted: str | None) -> bool:
     """Whether some torch that a specifier allows has a companion that the other one allows.

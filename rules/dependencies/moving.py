@@ -20,7 +20,7 @@ from torchlift.rules.dependencies.builds import (
     spelled,
     target_line,
 )
-from torchlift.rules.dependencies.companions import LAST_TORCHAUDIO, companion_of, has_torchaudio
+from torchlift.rules.dependencies.companions import LAST_TORCHAUDIO, companion_of, first_with_wheels, has_torchaudio
 from torchlift.rules.dependencies.hardware import Wheel, wheel_for
 from torchlift.rules.dependencies.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.reading import FAMILY, lock_beside, sets_of
@@ -217,9 +217,16 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
             raise _Obstacle("The hashes beside it belong to the old files, so nothing is rewritten.")
         if any(pin.opaque for pin in pins):
             raise _Obstacle(f"The requirement of {name} is not a plain version, so nothing is rewritten.")
+    lowest = min(pythons_of(wheel.version), default=0)
     for pin in item.pins:
         if pin.name in FAMILY:
             continue
+        first = first_with_wheels(pin.name, lowest)
+        if first is not None and not pin.conditional and _is_below(pin, first):
+            raise _Obstacle(
+                f"It needs Python 3.{lowest}, for which {pin.name} has wheels from {first} on, and `{pin.text}` beside it is "
+                "older; raise that first."
+            )
         if _is_bound(pin):
             raise _Obstacle(f"{pin.name} beside it is bound to one torch or CUDA, so nothing is rewritten.")
 
@@ -259,6 +266,16 @@ def _python_told(view: TextView, edits: tuple[ReplaceText, ...]) -> str:
         lines = ", ".join(str(view.source.location(match.start())[0]) for match in dropped)
         told += f" Take out the classifiers of older ones (line {lines})."
     return told
+
+
+def _is_below(pin: Pin, release: str) -> bool:
+    """Whether a requirement of one release, or of those below a bound, leaves out a release and all later ones."""
+    if pin.exact is not None:
+        return allows(f"<{release}", pin.exact.public)
+    upper = [clause.public for clause in pin.clauses if clause.operator in {"<", "<=", "~="}]
+    if not upper or pin.specifier is None or allows(pin.specifier, release):
+        return False
+    return not any(allows(f">{release}", bound) for bound in upper)
 
 
 def _is_bound(pin: Pin) -> bool:

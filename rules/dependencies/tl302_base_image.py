@@ -10,7 +10,14 @@ from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.builds import allowed, default_build, spelled, target_line
+from torchlift.rules.dependencies.builds import (
+    allowed,
+    default_build,
+    is_older_than_all,
+    lines_of,
+    spelled,
+    target_line,
+)
 from torchlift.rules.dependencies.reading import NAMING, copied_sets, sets_of, torch_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext, nothing
 from torchlift.view.text import TextView
@@ -78,6 +85,8 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
             if image.torch in view.path:
                 continue
             yield from _torch_image(view, image, sets, stage, context.settings)
+        elif image.kind == "torch" and image.torch is None:
+            yield from _nightly(view.path, image, context.settings)
         elif image.kind == "ngc" and image.release is not None:
             yield from _ngc(view.path, image, context.settings)
 
@@ -94,8 +103,30 @@ def whole(context: Context) -> Iterator[Finding]:
                 continue
             if image.kind == "ngc":
                 yield from _ngc(view.path, image, context.settings)
+            elif image.kind == "torch" and image.torch is None:
+                yield from _nightly(view.path, image, context.settings)
             elif image.torch is not None and line_of(image.torch) < target_line(context.settings.target):
                 yield _older(view.path, image, context.settings)
+
+
+def _nightly(path: str, image: ImageLine, settings: Settings) -> Iterator[Finding]:
+    """An image of a night: it is no newer than the last release for its CUDA."""
+    if image.cuda is None:
+        return
+    build, target = f"cu{image.cuda[0]}{image.cuda[1]}", target_line(settings.target)
+    lines = lines_of(build)
+    if is_older_than_all(build):
+        last = "from before torch 2"
+    elif lines and lines[-1] < target:
+        last = f"no newer than {spelled(lines[-1])}"
+    else:
+        return
+    message = (
+        f"The image holds a nightly build of torch for CUDA {_spelled(image.cuda)}, so one {last}; this project moves to torch "
+        f"{spelled(target)}."
+    )
+    help = f"Take an image of torch {spelled(target)}, or install torch {spelled(target)} into an image without it."
+    yield Finding("TL302", path, image.span, message, Severity.INFO, help)
 
 
 def _ngc(path: str, image: ImageLine, settings: Settings) -> Iterator[Finding]:
@@ -264,6 +295,12 @@ EXAMPLES = (
         "somebody else's image",
         "Dockerfile",
     ),
+    Bad(
+        "FROM pytorch/pytorch:nightly-devel-cuda10.0-cudnn7\nRUN pip install librosa\n",
+        why="an image of a night long ago",
+        path="Dockerfile",
+    ),
+    Bad("FROM pytorch/pytorch:0.4.1-cuda9-cudnn7-devel\n", why="an image of before torch 1", path="Dockerfile"),
     Bad("FROM nvcr.io/nvidia/pytorch:24.05-py3\n", why="an image of NGC", path="Dockerfile"),
     Bad(
         "docker run --gpus all -it pytorch/pytorch:2.3.1-cuda12.1-cudnn8-runtime bash\n",
@@ -275,6 +312,7 @@ EXAMPLES = (
         why="an image that code starts",
         path="launch.py",
     ),
+    Ok("FROM pytorch/pytorch:nightly-devel-cuda13.2-cudnn9\n", "an image of last night, perhaps", "Dockerfile"),
     Ok("FROM nvcr.io/nvidia/pytorch:28.01-py3\n", "an image newer than the table", "Dockerfile"),
     Ok(
         'import torch\n\nassert image() == "pytorch/pytorch:2.3.1-cuda12.1-cudnn8-runtime"\n',

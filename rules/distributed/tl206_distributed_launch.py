@@ -7,7 +7,18 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.distributed.facts.launch_command import MESSAGE, MODULE, RUN, VALUE, advice_for
+from torchlift.rules.distributed.facts.launch_command import (
+    ELASTIC,
+    ELASTIC_HELP,
+    ELASTIC_MESSAGE,
+    INSTALLED,
+    MESSAGE,
+    MODULE,
+    RUN,
+    RUN_ELASTIC,
+    VALUE,
+    advice_for,
+)
 from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.source import Span
 from torchlift.view import ModuleView, Use
@@ -34,8 +45,8 @@ RULE = Rule(
     ),
     targets=(MODULE, *_STARTERS),
     triggers=("launch & torch.distributed",),
-    text_triggers=(MODULE,),
-    text_kinds=SCRIPTS | {"markdown", "batch", "powershell"},
+    text_triggers=(MODULE, "torchelastic"),
+    text_kinds=SCRIPTS | {"markdown", "batch", "powershell", "requirements"},
     sources=("torch/distributed/launch.py and torch/distributed/run.py of torch 2.10.0-2.15.0",),
 )
 
@@ -54,11 +65,27 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         yield Finding(
             "TL206", view.path, span, MESSAGE, help=advice_for(options, view.path, context.project), statement=command
         )
+    yield from _elastic(view)
     for match in VALUE.finditer(view.code) if view.kind != "markdown" else ():
         span = Span(*match.span("module"))
         if not is_shown(view, span.start):
             advice = advice_for(_rest_of_line(view, span.end), view.path, context.project)
             yield Finding("TL206", view.path, span, MESSAGE, help=advice)
+
+
+def _elastic(view: TextView) -> Iterator[Finding]:
+    """The package that became the launcher of torch: where it is run, and where it is installed."""
+    if "torchelastic" not in view.code:
+        return
+    for match in RUN_ELASTIC.finditer(view.code):
+        span = Span(match.end() - len(ELASTIC), match.end())
+        if not is_shown(view, span.start):
+            yield Finding("TL206", view.path, span, ELASTIC_MESSAGE, help=ELASTIC_HELP, statement=Span(*match.span()))
+    for match in INSTALLED.finditer(view.code):
+        span = Span(*match.span("package"))
+        listed = view.kind == "requirements" or "install" in match[0]
+        if listed and not is_shown(view, span.start):
+            yield Finding("TL206", view.path, span, ELASTIC_MESSAGE, help=ELASTIC_HELP)
 
 
 def _rest_of_line(view: TextView, offset: int) -> str:
@@ -192,6 +219,12 @@ EXAMPLES = (
         why="a command of a page",
         path="README.md",
     ),
+    Bad("torch>=1.7\ntorchelastic\n", why="the package that became the launcher, required", path="requirements.txt"),
+    Bad(
+        'RUN pip install --no-cache-dir torch torchelastic==0.2.2\nCMD ["python", "-m", "torchelastic.distributed.launch", "a.py"]\n',
+        why="the same package, installed and run",
+        path="Dockerfile",
+    ),
     Bad(
         "import subprocess\nimport sys\n\n"
         'subprocess.run([sys.executable, "-m", "torch.distributed.launch", "train.py"])\n',
@@ -213,6 +246,8 @@ EXAMPLES = (
         "from torch.distributed import launch as starter\n\nstarter.main()\n",
         why="the module is imported under another name",
     ),
+    Ok("gcloud container clusters create torchelastic \\\n  --zone a\n", "a cluster that bears the name", "k.sh"),
+    Ok("torchelastic-controller==0.1\n", "another package", "requirements.txt"),
     Ok("torchrun --nproc_per_node=8 train.py\npython -m torch.distributed.run train.py\n", "torchrun", "a.sh"),
     Ok("# python -m torch.distributed.launch train.py\npython train.py\n", "commented out", "b.sh"),
     Ok('echo "Usage: python -m torch.distributed.launch train.py"\n', "a line of help", "c.sh"),

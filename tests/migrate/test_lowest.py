@@ -115,6 +115,20 @@ def test_other_pythons_leave_the_oldest_release_that_is_known(tmp_path: Path, bo
     )
 
 
+@pytest.mark.parametrize("tag", ["nvcr.io/nvidia/pytorch:22.03-py3", "pytorch/pytorch:nightly-devel-cuda10.0-cudnn7"])
+def test_an_image_that_brings_a_torch_of_unknown_release_is_named(tmp_path: Path, tag: str) -> None:
+    found = lowest_torch(put(tmp_path, {"Dockerfile": f"# ours\nFROM {tag}\n"}))
+    assert (found.release, found.source, found.at_least) == (TorchVersion(2), None, True)
+    assert found.why == (
+        f"{UNNAMED}, and Dockerfile:2 has an image whose torch is not known; 2.0 is taken, the oldest release that torchlift knows.",
+    )
+
+
+def test_an_image_of_ngc_from_before_a_release_tells_the_one_before(tmp_path: Path) -> None:
+    found = lowest_torch(put(tmp_path, {"Dockerfile": "FROM nvcr.io/nvidia/pytorch:24.05-py3\n"}))
+    assert (found.release, found.source) == (TorchVersion(2, 3), "Dockerfile:1")
+
+
 def test_what_is_not_understood_is_told_with_what_is_taken(tmp_path: Path) -> None:
     result = checked(tmp_path, {"requirements.txt": "torch=2.1\n", "a.py": OLD})
     assert result.notes[0] == "The torch requirement in requirements.txt:1 is not understood (`=2.1`) and was left out."

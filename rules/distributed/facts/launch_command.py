@@ -2,7 +2,8 @@
 
 Source: `torch/distributed/launch.py` and `torch/distributed/run.py` of the torch 2.10.0-2.15.0 wheels, read 2026-11-21; the
 dash of `--local-rank`: launch.py of 2.13.0, lines 101-113, and run.py, line 966. Deprecated since torch 1.9:
-https://github.com/pytorch/pytorch/issues/60262, read 2026-11-26.
+https://github.com/pytorch/pytorch/issues/60262, read 2026-11-26. torchelastic:
+https://pytorch.org/elastic/latest, https://github.com/pytorch/elastic (archived 2023-01-06), its releases on PyPI, 2026-11-26.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 
 MODULE = "torch.distributed.launch"
+ELASTIC = "torchelastic.distributed.launch"
 
 _MODULE = re.escape(MODULE) + r"(?![\w.])"
 # Blanks, the comma between two items of a list, or the line break and dash between two items of a YAML list.
@@ -28,6 +30,24 @@ VALUE = lazy_pattern(
 """Where the value of a variable or a key is the module, or begins with it and goes on with options."""
 
 MESSAGE = "`torch.distributed.launch` is deprecated since torch 1.9; torch 2.10 to 2.15 warn that it will be removed."
+
+RUN_ELASTIC = lazy_pattern(rf"(?<![\w-])-m{_BETWEEN}{re.escape(ELASTIC)}(?![\w.])")
+"""Where a command runs the launcher of the package that became part of torch; the match ends behind its name."""
+
+ELASTIC_MESSAGE = (
+    "`torchelastic` is part of torch since 1.9, as `torch.distributed.run` and `torch.distributed.elastic`; the package of its "
+    "own ended with 0.2.2."
+)
+ELASTIC_HELP = (
+    "Write `torchrun` for `python -m torchelastic.distributed.launch`, or `torch.distributed.run` for the module; the options "
+    "stay. Requirements leave torchelastic out."
+)
+INSTALLED = lazy_pattern(
+    r"(?:^[ \t]*(?:-[ \t]+)?[\"']?|\bpip3?[ \t]+install[ \t][^\r\n;&|]*?[ \t][\"']?)(?P<package>torchelastic)"
+    r"(?:\[\w,]*\])?(?=[ \t]*(?:[<>=!~;,\"'&|\r\n]|\Z)|[ \t]+[-\w])",
+    re.MULTILINE,
+)
+"""Where a list of requirements or a command asks for the package."""
 
 _USE_ENV = lazy_pattern(r"(?<![\w-])--use[-_]env\b")
 _SCRIPT = lazy_pattern(r"[\w./${}-]*\.py\b")

@@ -22,7 +22,10 @@ _CUDA = lazy_pattern(
     rf"{_HUB}(?:nvcr\.io/)?nvidia/cuda:(?P<cuda>\d+\.\d+)(?:\.\d+)?-(?:cudnn\d*-)?(?P<flavour>base|runtime|devel)\b"
 )
 _TORCH = lazy_pattern(
-    rf"{_HUB}pytorch/pytorch:(?P<torch>\d+\.\d+(?:\.\d+)?)-cuda(?P<cuda>\d+\.\d+)-cudnn\d+-(?P<flavour>runtime|devel)\b"
+    rf"{_HUB}pytorch/pytorch:(?P<torch>\d+\.\d+(?:\.\d+)?)-cuda(?P<cuda>\d+(?:\.\d+)?)-cudnn\d+-(?P<flavour>runtime|devel)\b"
+)
+_NIGHTLY = lazy_pattern(
+    rf"{_HUB}pytorch/pytorch:nightly-(?P<flavour>runtime|devel)-cuda(?P<cuda>\d+(?:\.\d+)?)-cudnn\d+\b"
 )
 _NGC = lazy_pattern(r"(?:nvcr\.io/)?nvidia/pytorch:(?P<tag>\d\d\.\d\d)(?:\.\d+)?-py3\b")
 _PYTHON = lazy_pattern(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?(?:-[\w.-]+)?\Z")
@@ -40,7 +43,7 @@ class ImageLine:
         span: its name and tag.
         name: the same as text.
         cuda: (12, 1), None where it has none.
-        torch: "2.1.0" for images of PyTorch.
+        torch: "2.1.0" for images of PyTorch; None for those of a night.
         python: "3.10" for images of Python.
         compiler: whether it holds nvcc.
         stage: number of the build stage that it begins, 0 for the first; -1 where it begins none.
@@ -79,6 +82,8 @@ def image_named(name: str, span: Span, stage: int = 0) -> ImageLine | None:
     if match := _TORCH.match(name):
         devel = match["flavour"] == "devel"
         return ImageLine("torch", span, name, _pair(match["cuda"]), match["torch"], None, devel, stage)
+    if match := _NIGHTLY.match(name):
+        return ImageLine("torch", span, name, _pair(match["cuda"]), None, None, match["flavour"] == "devel", stage)
     if match := _NGC.match(name):
         return ImageLine("ngc", span, name, compiler=True, stage=stage, release=match["tag"])
     if match := _PYTHON.match(name):
@@ -102,5 +107,5 @@ def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[ImageLine]:
 
 
 def _pair(text: str) -> tuple[int, int]:
-    major, minor = text.split(".")[:2]
-    return int(major), int(minor)
+    major, _, minor = text.partition(".")
+    return int(major), int(minor or 0)

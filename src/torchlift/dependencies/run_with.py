@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from torchlift.dependencies.commands import read_commands
+from torchlift.dependencies.images import ImageLine, read_images
 from torchlift.dependencies.ini_file import read_ini
 from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import real_path
@@ -27,6 +28,7 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import SourceText
 from torchlift.versions import LATEST, TorchVersion
 from torchlift.view.text import TextKind, TextView
+from torchlift.wheels.tables import table
 
 _CONTAINERS = ("Dockerfile*", "Containerfile*", "*.[Dd]ockerfile")
 _CONTAINER_FOLDERS = ("docker", ".docker", "dockerfiles", "containers", ".devcontainer", "ci", ".ci")
@@ -94,6 +96,36 @@ def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
     """
     found: dict[RunWith, None] = {}
     built = False
+    for name, kind, data in _files(root, folder):
+        built |= kind == "yaml" and _BUILDS.search(data) is not None
+        if b"torch" not in data.lower():
+            continue
+        source = _decoded(data)
+        for release, offset in _releases(name, kind, source):
+            # Nothing can be run with what is not out yet.
+            if release <= LATEST:
+                how = _kind(name, kind)
+                found[RunWith(release, f"{name}:{source.location(offset)[0]}", how)] = None
+    return [replace(one, kind="job") if built and one.kind == "image" else one for one in found]
+
+
+def image_of_unknown_torch(root: Path, folder: Path) -> str | None:
+    """The first place in a folder's container files where an image stands that brings a torch no table tells the release of.
+
+    These are images of NGC and of nights of PyTorch, as far as they are older than the tables.
+    """
+    for name, kind, data in _files(root, folder):
+        if kind != "dockerfile" or b"pytorch:" not in data:
+            continue
+        source = _decoded(data)
+        for image in read_images(TextView(name, kind, source)):
+            if image.kind in {"ngc", "torch"} and image.torch is None and _of_ngc(image) is None:
+                return f"{name}:{source.location(image.span.start)[0]}"
+    return None
+
+
+def _files(root: Path, folder: Path) -> Iterator[tuple[str, TextKind | None, bytes]]:
+    """The files of a folder that can say what something is run with: path below the root, kind, bytes."""
     for kind, patterns in _FILES:
         for path in sorted({path for pattern in patterns for path in folder.glob(pattern)}):
             # A link may lead out of the project, and a pipe is never read to its end.
@@ -103,17 +135,11 @@ def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
                 data = file_bytes(path)
             except OSError:
                 continue
-            built |= kind == "yaml" and _BUILDS.search(data) is not None
-            if b"torch" not in data.lower():
-                continue
-            source = SourceText(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
-            name = path.relative_to(root).as_posix()
-            for release, offset in _releases(name, kind, source):
-                # Nothing can be run with what is not out yet.
-                if release <= LATEST:
-                    how = _kind(name, kind)
-                    found[RunWith(release, f"{name}:{source.location(offset)[0]}", how)] = None
-    return [replace(one, kind="job") if built and one.kind == "image" else one for one in found]
+            yield path.relative_to(root).as_posix(), kind, data
+
+
+def _decoded(data: bytes) -> SourceText:
+    return SourceText(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
 
 
 def _kind(name: str, kind: TextKind | None) -> Literal["lock", "image", "job"]:
@@ -131,6 +157,10 @@ def _releases(name: str, kind: TextKind | None, source: SourceText) -> Iterator[
             release = lowest_release(pin)
             if release is not None:
                 yield release, pin.span.start
+        for image in read_images(view):
+            of_image = _of_ngc(image)
+            if of_image is not None:
+                yield of_image, image.span.start
         text = view.code
     elif not name.endswith(".py"):
         from torchlift.dependencies.lock_file import locked_torch
@@ -141,3 +171,12 @@ def _releases(name: str, kind: TextKind | None, source: SourceText) -> Iterator[
         for match in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE):
             for number in _RELEASE.finditer(match[1]):
                 yield TorchVersion.parse(number[1]), match.start(1) + number.start(1)
+
+
+def _of_ngc(image: ImageLine) -> TorchVersion | None:
+    """The last release whose names an image of NGC has for sure: builds of before a release may lack some of its own."""
+    row = next((row for row in table("ngc")["rows"] if row["tag"] == image.release), None)
+    if row is None:
+        return None
+    release = TorchVersion.parse(row["torch"])
+    return TorchVersion(release.major, release.minor - 1) if "a0" in row["version"] and release.minor else release

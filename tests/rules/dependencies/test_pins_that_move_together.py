@@ -216,3 +216,21 @@ def test_what_the_choice_depends_on_is_told_once_a_line(tmp_path: Path) -> None:
     (index,), (pin,) = left(result, "TL301"), left(result, "TL309")
     assert index.help is not None and "depends on the GPUs" in index.help
     assert pin.help == "It goes with its index, of which TL301 speaks."
+
+
+@pytest.mark.parametrize(
+    "other", ["numpy==1.19.4", "pandas == 0.25.1", "scikit_learn==0.21.3", "numpy>=1.17,<1.20", "scipy<=1.5"]
+)
+def test_torch_stays_beside_a_pin_that_forbids_its_python(tmp_path: Path, other: str) -> None:
+    result = run(tmp_path, {"requirements.txt": f"{other}\ntorch==1.8.0\n"})
+    assert written(result) == {}
+    (finding,) = left(result, "TL309")
+    assert "It needs Python 3.11" in (finding.help or "") and f"`{other}` beside it" in (finding.help or "")
+
+
+@pytest.mark.parametrize(
+    "other", ["numpy==1.26.4", "numpy>=1.17,<2", "numpy!=1.19.4", "numpy", "pandas>=0.25", "tqdm==4.1"]
+)
+def test_torch_moves_beside_a_pin_that_its_python_has(tmp_path: Path, other: str) -> None:
+    new = written(run(tmp_path, {"requirements.txt": f"{other}\ntorch==1.8.0\n"}))
+    assert new["requirements.txt"] == f"{other}\ntorch==2.15.0\n"
