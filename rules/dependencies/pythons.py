@@ -21,8 +21,8 @@ from torchlift.view.text import TextView
 _KEY = lazy_pattern(r"py(?:thon)?(?:[-_. ]?ver(?:sion)?s?)?", re.IGNORECASE)
 _VALUE = lazy_pattern(r"(?:python|py)?[- ]?(?P<version>3\.(?P<minor>\d+)(?:\.(?:\d+|x|\*))?)")
 _PLAIN = lazy_pattern(r"3\.\d+(?:\.\d+)?")
-# Tags of Docker's official image that there are for each Python from 3.8 on
-_SUFFIX = lazy_pattern(r"(?:-slim)?(?:-(?:bullseye|bookworm))?")
+# Tags that Docker's official image has for each of 3.10 to 3.14: `library/python` of github.com/docker-library/official-images at 01732a4, read 2026-11-26.
+_SUFFIX = lazy_pattern(r"(?:-slim)?(?:-(?:bookworm|trixie))?")
 
 
 @dataclass(frozen=True)
