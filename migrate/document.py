@@ -13,15 +13,13 @@ from torchlift.migrate.find.suppress import Suppression, read_suppressions, read
 from torchlift.migrate.find.unreadable import why_unreadable
 from torchlift.notebook import is_notebook
 from torchlift.source import SourceText, UnreadableSource
-from torchlift.view.text import TextView, named_kind, read_text
+from torchlift.view.text import TextView, kind_in_run, read_text
 
 if TYPE_CHECKING:
     from torchlift.finding import Rewrite, TextEdit
     from torchlift.project import Project
     from torchlift.rules.rule import Settings
     from torchlift.view import ModuleView
-
-_HEAD = 128
 
 
 class Document(ABC):
@@ -137,7 +135,7 @@ class TextDocument(Document):
     def view(self) -> TextView:
         """What rules see of it."""
         source = self.source
-        return TextView(self.path, named_kind(self.path, source.to_bytes()[:_HEAD]) or "shell", source)
+        return TextView(self.path, kind_in_run(self.path, source.to_bytes()), source)
 
     @cached_property
     def source(self) -> SourceText:

@@ -20,7 +20,7 @@ from torchlift.search.parties import Party, Sighting, Wanted
 from torchlift.search.prefilter import Prefilter, Words
 from torchlift.search.vocabulary import encoded, words_in
 from torchlift.source import UnreadableSource
-from torchlift.view.text import read_text
+from torchlift.view.text import SCRIPTS, TextKind, kind_in_run, read_text
 from torchlift.wrappers import Wrappers
 
 Progress = Callable[[str, int, int], None]
@@ -91,12 +91,15 @@ def select_texts(
 
     A file that cannot be read is left out unless it is among the `named` ones: what looks like a script may well be data.
     """
-    prefilter = _text_prefilter(tuple(word for rule in rules if rule.text is not None for word in rule.text_triggers))
+    prefilters: dict[TextKind, Prefilter] = {}
     found = []
     for path in paths:
         try:
             data = project.data(path)
-            wanted = prefilter.matches(data) or b"torchlift:" in data
+            kind = kind_in_run(path, data)
+            if kind not in prefilters:
+                prefilters[kind] = _text_prefilter(_text_triggers(rules, kind))
+            wanted = prefilters[kind].matches(data) or b"torchlift:" in data
             if wanted or (path in named and b"\0" in data):
                 read_text(data)
         except (OSError, UnreadableSource) as error:
@@ -108,7 +111,12 @@ def select_texts(
     return found
 
 
-@lru_cache(maxsize=4)
+def _text_triggers(rules: Sequence[Rule], kind: TextKind) -> tuple[str, ...]:
+    asked = (rule for rule in rules if rule.text is not None and kind in (rule.text_kinds or SCRIPTS))
+    return tuple(word for rule in asked for word in rule.text_triggers)
+
+
+@lru_cache(maxsize=64)
 def _text_prefilter(triggers: tuple[str, ...]) -> Prefilter:
     return Prefilter(triggers)
 

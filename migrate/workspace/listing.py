@@ -21,14 +21,13 @@ from torchlift.migrate.workspace.excludes import Excludes
 from torchlift.migrate.workspace.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 from torchlift.migrate.workspace.gitignore import IgnoreFiles
 from torchlift.migrate.workspace.paths import is_within, prefix_of, relative_name
-from torchlift.view.text import is_shell_script, is_text_name, named_kind, text_kind
+from torchlift.view.text import HEAD, is_shell_script, is_text_name, named_kind, text_kind
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
 
 _SUFFIXES = tuple(suffix.encode() for suffix in SUFFIXES)
 _ENVIRONMENT_MARKS = (b"/pyvenv.cfg", b"/conda-meta/history")
 _SUBMODULE = b" 160000"
-_HEAD = 128
 # Recordings and exports; what people write by hand is far smaller.
 _MOST_TEXT = 1_000_000
 _MOST_LOCKED = 8_000_000
@@ -324,7 +323,7 @@ def _head(path: str) -> bytes:
     """The first bytes of a file; none where it cannot be read, which is told where it is analysed."""
     try:
         with open(path, "rb") as file:
-            return file.read(_HEAD)
+            return file.read(HEAD)
     except OSError:
         return b""
 

@@ -32,9 +32,9 @@ RULE = Rule(
     check=nothing,
     text_kinds=frozenset({"cpp"}),
     text_triggers=(
-        "include & torch",
-        "include & ATen",
-        "include & c10",
+        "include & torch/",
+        "include & ATen/",
+        "include & c10/",
         "torch & torch::",
         "Tensor & at::",
         "AT_CHECK",

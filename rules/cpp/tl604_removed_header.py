@@ -24,12 +24,8 @@ RULE = Rule(
     check=nothing,
     text_kinds=frozenset({"cpp"}),
     text_triggers=(
-        "include & torch",
-        "include & ATen",
-        "include & c10",
-        "include & TH",
-        "include & THC",
-        "include & caffe2",
+        # With the slash: licences are in capitals, too.
+        *(f"include & {folder}/" for folder in ("torch", "ATen", "c10", "TH", "THC", "THCUNN", "THNN", "caffe2")),
     ),
     severity=Severity.ERROR,
     sources=("torch/include of the wheels of torch 1.0.1 to 2.15.0 (rules/cpp/data/headers.json), read 2026-11-26",),

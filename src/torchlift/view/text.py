@@ -64,6 +64,8 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
     ("powershell", r".+\.ps1"),
     ("cpp", r".+\.(?:c|cc|cpp|cxx|cu|cuh|h|hh|hpp|hxx|hip|inl|ipp|mm|tpp)"),
 )
+HEAD = 128
+"""Bytes at the beginning of a file that tell a script without a telling name."""
 _WITHOUT_CONTINUATION = frozenset({"env", "toml", "ini", "cmake", "lock"})
 _ESCAPES = {"batch": "^", "powershell": "`"}
 _REMARK = lazy_pattern(r"[ \t]*@?(?:rem(?![^\s])|::)", re.IGNORECASE)
@@ -100,6 +102,11 @@ def text_kind(path: str, head: bytes = b"") -> TextKind | None:
 def named_kind(path: str, head: bytes = b"") -> TextKind | None:
     """The kind of a file that somebody names as an input: another name for requirements is theirs to choose."""
     return text_kind(path, head) or ("requirements" if path.endswith((".txt", ".in")) else None)
+
+
+def kind_in_run(path: str, data: bytes) -> TextKind:
+    """The kind of a file that a run looks at: what is of no other kind is read as a shell reads it, as the commands of notebooks are."""
+    return named_kind(path, data[:HEAD]) or "shell"
 
 
 def read_text(data: bytes) -> SourceText:
