@@ -86,7 +86,7 @@ def test_a_fixed_notebook_prints_what_it_printed_and_a_second_run_changes_nothin
 
 def test_commands_in_cells_are_rewritten_as_in_scripts(tmp_path: Path) -> None:
     write(tmp_path / "a.ipynb")
-    options = ("--gpus", "H100", "--driver", "590.44", "--select", "TL3")
+    options = ("--gpus", "H100", "--driver", "590.44", "--select", "TL3", "--unsafe-fixes")
     _, patch, _ = migrate(tmp_path, "--diff", *options)
     added = [line for line in patch.splitlines() if line.startswith("+ ")]
     assert len(added) == 1
