@@ -47,7 +47,7 @@ def found(folder: Path, code: str, text: str, target: str = "2.15", low: str | N
             "2.9",
         ),
         ("TL507", "def f(prof):\n    return [e.cuda_time_total for e in prof.key_averages()]\n", "2.3", "2.4"),
-        ("TL508", EXTENSION.format("c++17"), "2.14", "2.15"),
+        ("TL508", EXTENSION.format("c++17"), "2.13", "2.14"),
         (
             "TL509",
             "from torch.utils.data import DataLoader\n\nloader = DataLoader([], pin_memory_device='cuda')\n",
@@ -130,7 +130,7 @@ def test_asking_for_the_old_exporter_goes_on_being_reported_without_a_fix(tmp_pa
 
 @pytest.mark.parametrize(
     ("standard", "target", "asked"),
-    [("c++14", "2.14", "C++17"), ("c++14", "2.15", "C++20"), ("gnu++17", "2.15", "C++20"), ("c++17", "2.14", None)],
+    [("c++14", "2.13", "C++17"), ("c++14", "2.14", "C++20"), ("gnu++17", "2.15", "C++20"), ("c++17", "2.13", None)],
 )
 def test_a_standard_is_raised_to_what_the_target_needs(
     tmp_path: Path, standard: str, target: str, asked: str | None
