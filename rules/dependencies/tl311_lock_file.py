@@ -22,7 +22,7 @@ RULE = Rule(
     fix="None: its hashes and everything that torch requires change with it, which only its own tool knows. The help names the command.",
     targets=(),
     check=nothing,
-    text_triggers=("package & torch", "packages & torch", "_meta & torch"),
+    text_triggers=("package & torch", "packages & torch", "_meta & torch", "default & torch", "develop & torch"),
     text_kinds=frozenset({"lock"}),
     sources=("The lock files of uv, Poetry, PDM, Pipenv, conda-lock and pixi, and PEP 751",),
 )
