@@ -17,6 +17,8 @@ _QUOTED = re.compile(r"\[(?:\\.|[^\]\\]){1,200}\]|\\.|'")
 _QUANTIFIERS = "?*+{"
 _TELLING = 7
 """Letters of a word that few logs have."""
+_MOST_COMBINED = 64
+"""Sets of words for one alternative whose groups stand for each other's choices."""
 _DIGITS = "0123456789"
 _NOT_IN_NAMES = re.compile(r"[^\w.+:/@=<>~-]")
 _LONGEST_NAME = 80
@@ -67,7 +69,7 @@ def first_match(text: str, rows: Iterable[KnownError] = KNOWN) -> KnownError | N
 
 @cache
 def words(pattern: str) -> tuple[frozenset[str], ...]:
-    """For each alternative of a pattern, letters that stand in every text that it matches; where they are few, for each of a group's, too."""
+    """For each alternative of a pattern, letters that stand in every text that it matches; where they are few, for each choice of its groups, too."""
     return tuple(each for alternative in _alternatives(pattern) for each in _words(alternative))
 
 
@@ -76,8 +78,12 @@ def _words(alternative: str) -> list[frozenset[str]]:
     if _longest(letters) >= _TELLING:
         return [letters]
     in_groups = [[each for part in _alternatives(group) for each in _words(part)] for group in _groups(alternative)]
-    usable = [inner for inner in in_groups if all(inner)]
-    return [letters | inner for inner in max(usable, key=lambda each: min(map(_longest, each)), default=[frozenset()])]
+    usable = sorted((inner for inner in in_groups if all(inner)), key=lambda each: min(map(_longest, each)), reverse=True)
+    found = [letters]
+    for inner in usable:
+        if len(found) == 1 or len(found) * len(inner) <= _MOST_COMBINED:
+            found = [known | more for known in found for more in inner]
+    return found
 
 
 def _longest(letters: frozenset[str]) -> int:
