@@ -78,7 +78,7 @@ def _words(alternative: str) -> list[frozenset[str]]:
     if _longest(letters) >= _TELLING:
         return [letters]
     in_groups = [[each for part in _alternatives(group) for each in _words(part)] for group in _groups(alternative)]
-    usable = sorted((inner for inner in in_groups if all(inner)), key=lambda each: min(map(_longest, each)), reverse=True)
+    usable = sorted(filter(all, in_groups), key=lambda each: min(map(_longest, each)), reverse=True)
     found = [letters]
     for inner in usable:
         if len(found) == 1 or len(found) * len(inner) <= _MOST_COMBINED:
