@@ -11,7 +11,7 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.cpp.branches import Branches
 from torchlift.rules.analysis.cpp.names import names_in
-from torchlift.rules.cpp.facts.headers import header_table
+from torchlift.rules.cpp.facts.headers import USERS_OF_HEADERS, header_table
 from torchlift.rules.cpp.facts.successors import name_advice
 from torchlift.rules.cpp.facts.wording import places_said
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
@@ -32,11 +32,7 @@ RULE = Rule(
     check=nothing,
     text_kinds=frozenset({"cpp"}),
     text_triggers=(
-        "include & torch/",
-        "include & ATen/",
-        "include & c10/",
-        "torch & torch::",
-        "Tensor & at::",
+        *USERS_OF_HEADERS,
         "AT_CHECK",
         "THCState",
         "THCudaCheck",

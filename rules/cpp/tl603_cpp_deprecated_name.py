@@ -9,7 +9,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.cpp.branches import Branches
 from torchlift.rules.analysis.cpp.names import names_in
-from torchlift.rules.cpp.facts.headers import header_table
+from torchlift.rules.cpp.facts.headers import USERS_OF_HEADERS, header_table
 from torchlift.rules.cpp.facts.successors import DEPRECATED_MACROS
 from torchlift.rules.cpp.facts.wording import places_said
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
@@ -29,11 +29,7 @@ RULE = Rule(
     check=nothing,
     text_kinds=frozenset({"cpp"}),
     text_triggers=(
-        "include & torch/",
-        "include & ATen/",
-        "include & c10/",
-        "torch & torch::",
-        "Tensor & at::",
+        *USERS_OF_HEADERS,
         *DEPRECATED_MACROS,
     ),
     severity=Severity.INFO,

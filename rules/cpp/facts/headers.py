@@ -13,6 +13,9 @@ from pkgutil import get_data
 from torchlift.lazy_dataclass import dataclass
 from torchlift.versions import TorchVersion
 
+USERS_OF_HEADERS = ("include & torch/", "include & ATen/", "include & c10/", "torch & torch::", "Tensor & at::")
+"""Words of C++, some of which stand wherever a name of torch's headers that is no macro is used."""
+
 
 @dataclass(frozen=True)
 class DeprecatedInCpp:
