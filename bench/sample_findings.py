@@ -77,7 +77,7 @@ def apply(text: str, edits: list[dict[str, Any]]) -> str:
     starts = [0]
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
-    for edit in sorted(edits, key=lambda edit: _place(edit["location"]), reverse=True):
+    for edit in sorted(edits, key=lambda edit: tuple(_place(edit[key]) for key in _ENDS), reverse=True):
         begin, end = (starts[row - 1] + column - 1 for row, column in (_place(edit[key]) for key in _ENDS))
         text = text[:begin] + edit["content"] + text[end:]
     return text

@@ -53,7 +53,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     flags = [a for a in call.args if isinstance(a, ast.Constant) and a.value in _SPELLINGS]
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}
     required = isinstance(given := keywords.get("required"), ast.Constant) and bool(given.value)
-    refused = _refused(view, context.project, flags, required=required)
+    refused = _refused(view, context.project, call, flags, required=required)
     if refused is not None:
         yield refused
         return
@@ -93,7 +93,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL205", view.path, span, message, Severity.WARNING, help_text, fix)
 
 
-def _refused(view: ModuleView, project: Project, flags: list[ast.Constant], *, required: bool) -> Finding | None:
+def _refused(
+    view: ModuleView, project: Project, call: ast.Call, flags: list[ast.Constant], *, required: bool
+) -> Finding | None:
     """The option of a script that the old launcher starts with a spelling which its parser does not know."""
     if [flag.value for flag in flags] != ["--local_rank"] or "--local-rank" in view.source.text:
         return None
@@ -103,16 +105,33 @@ def _refused(view: ModuleView, project: Project, flags: list[ast.Constant], *, r
     if place is None:
         return None
     span, quote = view.span(flags[0]), view.text(flags[0])[0]
-    passes = "parse_known_args" in view.source.text and not required
-    ends = "is ignored" if passes else "ends every process with exit status 2"
+    ends = _what_becomes_of_it(view, call, required=required)
     message = (
-        f"Since torch 2.0 `torch.distributed.launch`, which {place} starts, passes `--local-rank`, with a dash: this parser does not "
-        f"know it, so that it {ends}."
+        f"Since torch 2.0 `torch.distributed.launch`, which {place} starts, passes `--local-rank`, with a dash, which this parser "
+        f"does not know{ends}."
     )
     both = Template(f"{view.text(flags[0])}, {quote}--local-rank{quote}")
     fix = Fix("Accept both spellings", Safety.SAFE, (ReplaceExpression(span, both, bare=True),))
     help_text = "The option keeps its name: argparse takes it from the first spelling. torchrun passes neither and sets `LOCAL_RANK`."
     return Finding("TL205", view.path, span, message, Severity.ERROR, help_text, fix)
+
+
+def _what_becomes_of_it(view: ModuleView, call: ast.Call, *, required: bool) -> str:
+    """What a parser does with the spelling that it does not know, as the end of a sentence."""
+    own = view.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    parsed = {
+        (view.text(node.func.value) == own, node.func.attr)
+        for node in walk(view.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    strict, lenient = ((True, name) in parsed for name in ("parse_args", "parse_known_args"))
+    if not strict and not lenient:
+        strict, lenient = ((False, name) in parsed for name in ("parse_args", "parse_known_args"))
+    if lenient and not strict and not required:
+        return " and passes over"
+    if strict and lenient and not required:
+        return ": `parse_known_args` passes over it, and `parse_args` ends every process with exit status 2"
+    return ": it ends every process with exit status 2"
 
 
 def _fix(

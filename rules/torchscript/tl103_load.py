@@ -23,6 +23,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
 from torchlift.rules.torchscript.captures.artifacts import Artifact, opened_path, read_artifact, unknown_writers
 from torchlift.rules.torchscript.captures.export_beside import export_beside
+from torchlift.rules.torchscript.captures.handed_files import given_before
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.proofs.recorded_capture import (
     Asks,
@@ -177,12 +178,15 @@ class _Plan:
         self._weigh_location()
         if self.given.extra_files is not None:
             self._weigh_extra_files()
+        said: dict[tuple[str, bool], list[str]] = {}
         for item in life.obstacles:
-            reason = f"the loaded value {item.reason} ({life.place(item.node)})"
-            if item.safety is Safety.MANUAL:
-                self.refusals.append(reason)
+            said.setdefault((item.reason, item.safety is Safety.MANUAL), []).append(life.place(item.node))
+        for (reason, refuses), places in said.items():
+            clause = f"the loaded value {reason} ({', '.join(places)})"
+            if refuses:
+                self.refusals.append(clause)
             else:
-                self.assume(reason)
+                self.assume(clause)
         if (doubt := gradient_doubt(life)) is not None:
             self.assume(doubt, "project")
         if life.saves:
@@ -203,6 +207,9 @@ class _Plan:
         title = self.artifact.title if opened is None else f"the file that `{one_line(self.view, opened)}` names"
         writers = unknown_writers(self.project, self.view.path)
         maybe = f", while TorchScript goes to files of unknown names at {writers}" if writers is not None else ""
+        given = given_before(self.view, self.given.path) if opened is None else None
+        if given is not None:
+            maybe = f" but what `{one_line(self.view, given.func)}` does with it on line {given.lineno}{maybe}"
         return (
             f"nothing in this project is seen to write {title}{maybe}, and `torch.export.load` opens no TorchScript archive: whoever "
             "makes the file has to write it with `torch.export.save` first, or `torchlift convert` makes a .pt2 of the file, where "

@@ -27,6 +27,25 @@ SAID = {
     "a method that exported modules have": (
         "TL103", "import torch\n\nm = torch.jit.load(path)\nm.apply(f)\n", "on its `.module()` alone", "does not have",
     ),
+    "a path that another function was given before": (
+        "TL103", "import torch\nfrom tools import write\n\n\ndef f(p, m):\n    path = p + '.x'\n    write(m, path)\n    return torch.jit.load(path)\n",
+        "seen to write `path` but what `write` does with it on line 7", "seen to write `path`, ",
+    ),
+    "a path that is only asked for": (
+        "TL103", "import os\n\nimport torch\n\n\ndef f(p):\n    path = p + '.x'\n    os.remove(path)\n    return torch.jit.load(path)\n",
+        "nothing in this project is seen to write `path`", "does with it",
+    ),
+    "two places that ask for the same": (
+        "TL103", "import torch\n\nm = torch.jit.load(path)\nm.graph_for(x)\nm.graph_for(y)\n", "no methods) (line 4, line 5)", "(line 4); ",
+    ),
+    "who may read a trace": (
+        "TL101", "import torch\n\n\ndef write(m, x, path):\n    torch.jit.save(torch.jit.trace(m, (x,)), path)\n\n\ndef read(p):\n"
+        "    return torch.jit.load(p)\n", "m.py:9 may read TorchScript from it", "writes the file;",
+    ),
+    "a trace that nothing here reads": (
+        "TL101", "import torch\n\n\ndef write(m, x, path):\n    torch.jit.save(torch.jit.trace(m, (x,)), path)\n", "reads or writes the file",
+        "may read TorchScript from it",
+    ),
     "a part of `torch._jit_internal`": (
         "TL139", "import torch\n\nname = torch._jit_internal._qualified_name(C)\n", "`torch._jit_internal._qualified_name`",
         "torch.jit._qualified_name",

@@ -75,7 +75,8 @@ class Artifact:
     def obstacle(self) -> str | None:
         """Why its sites cannot safely change together, a clause; None if they can."""
         if self.key is None or not (self._is_file or self.buffer):
-            return "the path is not a constant, so it is not known who else reads or writes the file"
+            maybe = f": {self.unknown_readers[0]} may read TorchScript from it" if self.unknown_readers else ""
+            return f"the path is not a constant, so it is not known who else reads or writes the file{maybe}"
         if self.others:
             path, site = self.others[0]
             return f"{self.title} is also read by `torch.load` at {path}:{site.line}"
@@ -146,13 +147,21 @@ def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifac
     """Everything known about the file that `path` names."""
     key = path_key(view, path, project)
     if key is None:
-        return Artifact(None)
+        return Artifact(None, unknown_readers=project.once(_unknown_readers))
     sites = sites_of(project, key)
     if not key.startswith("file "):
         roles = {role: tuple(site for site in sites if site[1].role == role) for role in ("save", "load", "other")}
         buffer = _only_a_buffer(view, path)
         looked_for = any(_looked_for(project, suffix) for suffix in _SUFFIXES if _ends_with(path, suffix))
-        return Artifact(key, roles["save"], roles["load"], roles["other"], looked_for=looked_for, buffer=buffer)
+        return Artifact(
+            key,
+            roles["save"],
+            roles["load"],
+            roles["other"],
+            unknown_readers=() if roles["load"] else project.once(_unknown_readers),
+            looked_for=looked_for,
+            buffer=buffer,
+        )
     name = posixpath.basename(key.removeprefix("file "))
     constants = tuple(sorted(_constants(project, sites)))
     known = Counter(f"{place}:{site.line}" for place, site in sites if site.literal)
@@ -170,7 +179,7 @@ def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifac
         constants,
         tuple(place for place in mentions if not place.rpartition(":")[0].endswith(_DOCUMENTS)),
         tuple(place for place in mentions if place.rpartition(":")[0].endswith(_DOCUMENTS)),
-        _unknown_readers(project),
+        project.once(_unknown_readers),
         _looked_for(project, posixpath.splitext(name)[1]),
     )
 

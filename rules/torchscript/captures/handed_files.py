@@ -24,6 +24,22 @@ def handed_on(view: ModuleView, path: ast.expr) -> str | None:
     return places[0][1] if places else None
 
 
+def given_before(view: ModuleView, node: ast.expr) -> ast.Call | None:
+    """The last call before `node` that is given the variable which a path argument is, and so may write the file."""
+    binding = view.definition(node)
+    if binding is None:
+        return None
+    calls = [(view.parent(read), read) for read, _ in view.reads_of(binding) if read.lineno < node.lineno]
+    given = [
+        call
+        for call, read in calls
+        if isinstance(call, ast.Call)
+        and call.func is not read
+        and not (view.possible_name(call.func) or "").startswith(("os.", "print", "str", "pathlib.", "torch."))
+    ]
+    return max(given, key=lambda call: call.lineno, default=None)
+
+
 def _places(view: ModuleView, path: ast.expr) -> Iterator[tuple[int, str]]:
     key, binding = path_key(view, path, None), view.definition(path)
     shown = one_line(view, path)
