@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from torchlift.finding import FileFailure
 from torchlift.lazy_dataclass import dataclass
@@ -48,10 +48,20 @@ def read(options: RunOptions) -> KnownProject:
     rules = options.rules
     project = Project(options.root, options.files, options.overlay, wrappers=Wrappers(options.settings.wrappers))
     noting = newer_words() if options.ask_code else frozenset()
-    python = select_files(project, options.files, rules, options.settings, options.progress, noting)
-    asked = [rule for rule in rules if rule.wants is None or rule.wants(options.settings)]
     notebooks = [path for path in options.files if is_notebook(path)]  # which hold commands, too
-    selected = (*python, *select_texts(project, (*options.texts, *notebooks), asked, options.named))
+    texts = (*options.texts, *notebooks)
+    known, known_texts = options.memory.selected(options, texts) if options.memory is not None else ({}, {})
+    anew = [path for path in options.files if path not in known]
+    looked = select_files(project, anew, rules, options.settings, options.progress, noting)
+    python = _in_order(options.files, known, looked)
+    asked = [rule for rule in rules if rule.wants is None or rule.wants(options.settings)]
+    looked_texts = select_texts(project, [path for path in texts if path not in known_texts], asked, options.named)
+    selected = (
+        *python,
+        *(file for file in _in_order(texts, known_texts, looked_texts) if file.wanted or file.unreadable),
+    )
+    if options.memory is not None:
+        options.memory.note_selected(looked, looked_texts)
     reading = KnownProject(options, selected, project)
     if not reading.is_any_wanted:
         return reading
@@ -61,6 +71,12 @@ def read(options: RunOptions) -> KnownProject:
 
         options = with_newest_name(options, project, python)
     return KnownProject(options, selected, project)
+
+
+def _in_order(paths: Sequence[str], known: Mapping[str, Selected], looked: Iterable[Selected]) -> list[Selected]:
+    """What is known of files, and what was seen of the others, in the order of `paths`."""
+    found = {**known, **{file.path: file for file in looked}}
+    return [found[path] for path in paths if path in found]
 
 
 def result_of(options: RunOptions, failures: Iterable[FileFailure]) -> RunResult:

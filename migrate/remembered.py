@@ -1,8 +1,9 @@
-"""What was found in single files by an earlier run, as far as nothing has changed that it rests on.
+"""What an earlier run knew of single files, as far as nothing has changed that it rests on.
 
 An entry has the text of every Python file of the project as that run saw it. Whoever comes later makes that state of the project
 again, compares it with the present one as a run does with its own states (`search.changes`), and takes over what was found in the files
-whose questions have the same answers. What a shared answer was made from counts as asked by everybody who asked for it.
+whose questions have the same answers. What a shared answer was made from counts as asked by everybody who asked for it. Who wants to
+see a file rests on that file, and on which files there are.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import contextlib
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from torchlift.finding import FileFailure, Finding
@@ -19,6 +21,8 @@ from torchlift.migrate.cache.digests import digest, hashed
 from torchlift.migrate.cache.folder import CacheFolder
 from torchlift.migrate.cache.records import NotARecord, described, packed, unpacked
 from torchlift.migrate.cache.tree import Tree
+from torchlift.migrate.find.selection import Selected
+from torchlift.migrate.options import RunOptions
 from torchlift.notebook import read_source
 from torchlift.project import Collector, Project
 from torchlift.rules.rule import Settings
@@ -26,10 +30,12 @@ from torchlift.search.asked import Asked
 from torchlift.search.changes import Changes
 from torchlift.source import UnreadableSource
 
-_FORMAT = b"torchlift checks 1"
+_FORMAT = b"torchlift checks 2"
 # Their text decides what is found elsewhere, and is read without asking the project.
 _ASKED_BY_NAME = ("setup.py", "noxfile.py")
 _MOST_CHANGED = 200
+_UNWANTED: list[Any] = [False, [], [], []]
+_NOT_WRITTEN_HERE = (ValueError, KeyError, TypeError, IndexError, zlib.error, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,30 @@ class Examined:
     beneath: Asked | None = None
 
 
+@dataclass(frozen=True)
+class _Entry:
+    """What lies in the cache, of a project whose other files are as they were.
+
+    Attributes:
+        listed: a digest of the names of its Python files.
+        settings: under which its files were checked.
+        asked: what was asked for as the files were looked at.
+        selected: who wanted to see which of the files as Python, and as texts.
+        examined: what was found, unread.
+        places: where the text of each Python file is in `stored`.
+        changed: the Python files that are others now.
+    """
+
+    listed: str
+    settings: Any
+    asked: Any
+    selected: Sequence[Mapping[str, Any]]
+    examined: bytes
+    places: Mapping[str, Any]
+    stored: bytes
+    changed: frozenset[str]
+
+
 class EarlierChecks:
     """What is known of one project under one configuration.
 
@@ -69,6 +99,34 @@ class EarlierChecks:
         self._known: dict[str, Examined] = {}
         self._files: tuple[str, ...] = ()
         self._settings: Any = None
+        self._asked: Any = None
+        self._seen: list[dict[str, Any]] = [{}, {}]
+
+    def selected(
+        self, options: RunOptions, texts: Sequence[str]
+    ) -> tuple[Mapping[str, Selected], Mapping[str, Selected]]:
+        """Who wants to see which files, as Python and as texts, as far as an earlier run tells."""
+        with contextlib.suppress(*_NOT_WRITTEN_HERE):
+            self._asked = _asked_for(options)
+            entry = self._entry
+            if entry is not None and entry.asked == self._asked:
+                known = [
+                    {
+                        path: plain
+                        for path in paths
+                        if path not in entry.changed and (plain := seen.get(path, _UNWANTED))
+                    }
+                    for paths, seen in zip((options.files, texts), entry.selected, strict=True)
+                ]
+                python, others = ({path: _selected(path, plain) for path, plain in one.items()} for one in known)
+                self._seen = known
+                return python, others
+        return {}, {}
+
+    def note_selected(self, files: Iterable[Selected], texts: Iterable[Selected]) -> None:
+        """Note who wants to see files that were looked at; texts that nobody wants to see are not among `texts`."""
+        for known, found in zip(self._seen, (files, texts), strict=True):
+            known.update((file.path, _plain_selected(file)) for file in found)
 
     def unchanged(
         self, project: Project, settings: Settings, collectors: Mapping[str, Collector]
@@ -76,31 +134,41 @@ class EarlierChecks:
         """What was found, by path, in files of which it would be found again."""
         with contextlib.suppress(NotARecord):
             self._files, self._settings = project.files, described(settings)
-            data = self._folder.read(self._name)
-            if data is not None:
-                with contextlib.suppress(ValueError, KeyError, TypeError, IndexError, zlib.error, RecursionError):
-                    self._known = self._still(data, project, collectors)
+            if self._entry is not None:
+                with contextlib.suppress(*_NOT_WRITTEN_HERE):
+                    self._known = self._still(self._entry, project, collectors)
         return self._known
 
-    def _still(self, data: bytes, project: Project, collectors: Mapping[str, Collector]) -> dict[str, Examined]:
-        head, about, examined, texts, stored = data.split(b"\n", 4)
-        if head != _head((about, examined, texts, stored)):
+    @cached_property
+    def _entry(self) -> _Entry | None:
+        data = self._folder.read(self._name)
+        if data is not None:
+            with contextlib.suppress(*_NOT_WRITTEN_HERE):
+                return self._read(data)
+        return None
+
+    def _read(self, data: bytes) -> _Entry | None:
+        head, about, selected, examined, texts, stored = data.split(b"\n", 5)
+        if head != _head((about, selected, examined, texts, stored)):
             raise NotARecord("it is damaged")
-        listed, settings, others = json.loads(about)
-        if listed != digest(list(project.files)) or settings != self._settings:
-            return {}
+        listed, settings, others, asked = json.loads(about)
         places = json.loads(texts)
         if not self._tree.others_are_as_in(others, places):
-            return {}
-        changed = self._tree.changed(places)
+            return None
+        changed = frozenset(self._tree.changed(places))
         if len(changed) > _MOST_CHANGED or any(path.rpartition("/")[2] in _ASKED_BY_NAME for path in changed):
+            return None
+        return _Entry(listed, settings, asked, json.loads(selected), examined, places, stored, changed)
+
+    def _still(self, entry: _Entry, project: Project, collectors: Mapping[str, Collector]) -> dict[str, Examined]:
+        if entry.listed != digest(list(project.files)) or entry.settings != self._settings:
             return {}
         try:
-            old = {path: read_source(path, _text(stored, places[path])) for path in changed}
+            old = {path: read_source(path, _text(entry.stored, entry.places[path])) for path in entry.changed}
         except UnreadableSource:
             return {}
         changes = Changes(Project(project.root, project.files, old, None, project.wrappers), project, collectors)
-        known = {path: _examined(*one) for path, one in json.loads(examined).items()}
+        known = {path: _examined(*one) for path, one in json.loads(entry.examined).items()}
         return {path: one for path, one in known.items() if not changes.concern(one.asked)}
 
     def note(self, found: Mapping[str, Examined]) -> None:
@@ -121,9 +189,34 @@ class EarlierChecks:
             places, stored = now.stored(python)
             if places.keys() != python:
                 return
-            about = [digest(list(self._files)), self._settings, [row for row in now.plain() if row[0] not in python]]
-            parts = [json.dumps(part, separators=(",", ":")).encode() for part in (about, examined, places)]
+            others = [row for row in now.plain() if row[0] not in python]
+            about = [digest(list(self._files)), self._settings, others, self._asked]
+            selected = [{path: one for path, one in known.items() if one != _UNWANTED} for known in self._seen]
+            parts = [json.dumps(part, separators=(",", ":")).encode() for part in (about, selected, examined, places)]
             self._folder.write(self._name, b"\n".join((_head((*parts, stored)), *parts, stored)))
+
+
+def _asked_for(options: RunOptions) -> Any:
+    """What decides who wants to see a file, but for what the file holds."""
+    return [
+        digest([options.files, options.texts, sorted(options.named)]),
+        described(options.settings),
+        sorted(options.codes),
+        options.ask_code,
+    ]
+
+
+def _selected(path: str, plain: Sequence[Any]) -> Selected:
+    wanted, wanted_if, collectors, noted = plain
+    words = frozenset(str(word).encode("latin-1") for word in noted)
+    return Selected(path, bool(wanted), frozenset(wanted_if), frozenset(collectors), noted=words)
+
+
+def _plain_selected(file: Selected) -> list[Any] | None:
+    if file.failure is not None or file.unreadable is not None:
+        return None  # whoever comes later looks again
+    noted = sorted(word.decode("latin-1") for word in file.noted)
+    return [file.wanted, sorted(file.wanted_if), sorted(file.collectors), noted]
 
 
 def _examined(plain: Any, asked: Sequence[Any]) -> Examined:

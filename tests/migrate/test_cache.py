@@ -17,7 +17,7 @@ from own_rule_files import write_rule
 
 from torchlift.cli import torchlift
 from torchlift.file_bytes import MOST_BYTES
-from torchlift.migrate import Config, Mode, RunResult, examine, fresh, migrate, project_config
+from torchlift.migrate import Config, Mode, RunResult, examine, fresh, migrate, project_config, reading
 from torchlift.migrate.cache import tree
 from torchlift.migrate.cache.folder import CacheFolder
 from torchlift.migrate.output_formats import OUTPUT_FORMATS
@@ -220,6 +220,36 @@ def test_after_an_edit_those_files_are_checked_again_whose_questions_it_concerns
     _, remembered = checked  # the first is that of the run without a cache
     assert set(remembered) == again
     assert not runs.remembered(("pkg/read.py",)) and checked[-1] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "again"),
+    [
+        ("a.py", OLD + "# more\n", ["a.py"]),
+        ("pkg/__init__.py", OLD, ["pkg/__init__.py"]),
+        ("a.py", "x = 1\n", ["a.py"]),
+        ("new.py", OLD, [*sorted(name for name in FILES if name.endswith(".py")), "new.py"]),
+        ("requirements.txt", "torch>=2.5\n", sorted(name for name in FILES if name.endswith(".py"))),
+    ],
+    ids=["a file of two", "one without words before", "one without words now", "a file more", "a text"],
+)
+def test_after_an_edit_only_files_are_searched_that_may_interest_others_now(
+    name: str, text: str, again: list[str], runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.remembered()
+    runs.put(name, text)
+    searched: list[list[str]] = []
+    real = reading.select_files
+
+    def counted(project: Project, paths: list[str], *rest: object) -> object:
+        searched.append(sorted(paths))
+        return real(project, paths, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reading, "select_files", counted)
+    assert not runs.remembered()
+    assert searched[1] == sorted(again)  # the first is that of the run without a cache
+    assert not runs.remembered(mode=Mode.DIFF)
+    assert searched[3] == []
 
 
 def test_files_that_are_as_they_were_are_not_read(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
