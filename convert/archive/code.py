@@ -27,12 +27,10 @@ _TYPES = frozenset(
     "Stream Generator t Scalar AnyClassType Storage QScheme Layout ScalarType".split()
 )
 _ROOTS = frozenset(("torch", "ops", "CONSTANTS", "__torch__"))
-NAMESPACES = frozenset(("aten", "prim", "quantized", "torchvision", "mkldnn", "onednn"))
+LIBRARIES = frozenset(("torchvision", "torch_scatter", "torch_sparse", "torch_cluster", "torch_spline_conv"))
+"""Libraries that bring operators which compute, and nothing else; namespaces have the names of the packages."""
+NAMESPACES = LIBRARIES | {"aten", "prim", "quantized", "mkldnn", "onednn", "prepacked"}
 """Namespaces of operators that are known to compute, and nothing else."""
-_FOR_PHONES = (
-    "its layers were packed for XNNPACK by `optimize_for_mobile`, and torch is built without it since (seen in the wheel of "
-    "2.13); convert the archive that it was made of"
-)
 _FORBIDDEN = frozenset(("save", "from_file", "load", "fork", "wait_stream"))
 _NODES = (
     ast.FunctionDef, ast.arguments, ast.arg, ast.Assign, ast.Expr, ast.Return, ast.If, ast.While, ast.For, ast.Pass, ast.Assert,
@@ -356,8 +354,6 @@ class _Look:
         operator = operator_of(node)
         if operator is not None:
             namespace, _, short = operator.partition("::")
-            if namespace == "prepacked":
-                raise self._wrong(node, f"the operator {operator}: {_FOR_PHONES}")
             if namespace not in NAMESPACES:
                 raise self._wrong(
                     node, f"the operator {operator}, which comes from a library that torchlift does not know"

@@ -19,7 +19,7 @@ _OF_ARCHIVES = frozenset(
         "torch._utils._rebuild_sparse_tensor", "torch._utils._rebuild_meta_tensor_no_storage", "torch.jit._pickle.restore_type_tag",
         "torch.jit._pickle.build_intlist", "torch.jit._pickle.build_tensorlist", "torch.jit._pickle.build_doublelist",
         "torch.jit._pickle.build_boollist", "torch.jit._pickle.build_tensor_from_id", "torch.per_tensor_affine", "torch.per_channel_affine",
-        "torch._tensor._rebuild_from_type_v2",
+        "torch._tensor._rebuild_from_type_v2", "torch.device",
     )
 )  # fmt: skip
 

@@ -33,6 +33,8 @@ _DTYPES = {
     "QInt32Storage": "qint32",
     "UntypedStorage": "uint8",
 }
+STORAGES = {dtype: name for name, dtype in reversed(_DTYPES.items())}
+"""The names of the storage classes, by dtype."""
 ITEM_BYTES = {
     "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1,
     "bool": 1, "complex64": 8, "complex128": 16, "qint8": 1, "quint8": 1, "qint32": 4,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from torchlift.convert.archive.code import NAMESPACES, Code
+from torchlift.convert.archive.code import LIBRARIES, NAMESPACES, Code
 from torchlift.convert.archive.model_file import ModelFile, read_model_file
+from torchlift.convert.archive.packed_layers import has_packed_layers
 from torchlift.convert.archive.pickled import Global
 from torchlift.convert.archive.torchscript import written
 from torchlift.convert.archive.zip_entries import BadArchive
@@ -47,6 +48,11 @@ def _described(path: Path, found: ModelFile) -> Inspection:
     if script is not None:
         operators = [name for name in script.code.operators() if name.partition("::")[0] not in ("aten", "prim")]
         remarks += _vendors(script.code, [str(kind) for kind in found.imports])
+        if has_packed_layers(script.code):
+            remarks.append(
+                "`optimize_for_mobile` packed its layers for XNNPACK, which torch no longer has: nothing loads it as it stands, "
+                "and `torchlift convert` unpacks them."
+            )
         if script.refused:
             remarks.append(f"It {script.refused}: torchlift does not load it.")
             advised = []
@@ -90,7 +96,7 @@ def _recorded(inputs: list[object] | None) -> list[object] | None:
 
 
 def _vendors(code: Code, imports: list[str]) -> list[str]:
-    names = {name.partition("::")[0] for name in code.operators()} - NAMESPACES
+    names = {name.partition("::")[0] for name in code.operators()} - (NAMESPACES - LIBRARIES)
     for text in [*imports, *(kind for one in code.classes.values() for kind in one.attributes.values())]:
         match = _CLASS_OF_A_LIBRARY.match(text)
         if match and match[1] not in _OWN_CLASSES:

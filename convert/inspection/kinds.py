@@ -61,6 +61,8 @@ VENDORS: Mapping[str, str] = MappingProxyType(
         "torch_sparse": "torch_sparse",
         "torch_scatter": "torch_scatter",
         "torch_cluster": "torch_cluster",
+        "torch_spline_conv": "torch_spline_conv",
+        "torchvision": "torchvision",
         "torchaudio": "torchaudio",
         "torchtext": "torchtext",
         "image": "torchvision's readers and writers of files",

@@ -13,31 +13,28 @@ from pathlib import Path
 from typing import Any
 
 from torchlift import __version__
+from torchlift.convert.archive.code import LIBRARIES
 from torchlift.convert.archive.devices import other_devices
-from torchlift.convert.archive.model_file import ModelFile, read_model_file
-from torchlift.convert.archive.zip_entries import BadArchive, ZipEntries, opened
-from torchlift.convert.inspection.kinds import KINDS
+from torchlift.convert.archive.model_file import ModelFile
 from torchlift.convert.road.further_children import module_name
 from torchlift.convert.road.given_inputs import Given, from_evidence, recorded
-from torchlift.convert.road.record import CONVERSION_SCHEMA, ComparedCase, Conversion, Manifest, TriedWay
+from torchlift.convert.road.judging import unequal, verdict_on
+from torchlift.convert.road.record import CONVERSION_SCHEMA, Conversion, Manifest, TriedWay
 from torchlift.convert.road.search import searched
+from torchlift.convert.road.source import UNPACKED, Source, read_source
 from torchlift.convert.road.step import Compared, Exported, Found, Problem, Task
 from torchlift.json_records.writing import plain
 from torchlift.lazy_dataclass import dataclass
-from torchlift.testing.difference import Mismatch
 from torchlift.testing.processes import FreshProcesses
-from torchlift.testing.verdict import Verdict, judge, worst
 from torchlift.whole_file import write_whole
 
 _CHILDREN = "torchlift.convert.road.children"
 _FURTHER = "torchlift.convert.road.further_children"
-_LARGEST_ENTRY = 64 << 20
 _WAYS = 6
 _CONVERTER = -2
 _PATIENCE = (
     5.0  # seconds for a second of CPU time, on a machine that has other work; what sleeps for ever is ended, too
 )
-_GIVEN = "inputs as given"
 _COMPILING = 5.0  # a first compilation of a small model took 160 s on two cores (torch 2.13)
 _ASKS_DTYPE = frozenset(
     ("prim::dtype", "aten::type_as", "aten::is_floating_point", "aten::promote_types", "aten::is_complex")
@@ -95,31 +92,21 @@ class Converter:
             target: where the program of `forward` goes.
             below: folder inside of that for Python modules.
         """
-        started = time.monotonic()
-        problem: str | None
-        try:
-            found = read_model_file(path)
-            problem = _why_not(path, found)
-            digests = {} if problem else _digests(path, found)
-        except OSError as error:
-            problem = f"{path} cannot be read: {error.strerror or error}."
-        except (BadArchive, RecursionError) as error:
-            problem = f"{path} {error}." if isinstance(error, BadArchive) else f"{path} is nested too deeply."
-        if problem is not None:
-            yield Conversion(str(path), "", "refused", problem)
-            return
-        assert found.torchscript is not None
-        if not found.torchscript.methods:
-            yield Conversion(str(path), "", "refused", f"{path} has no method that could be called.")
-        for method in self._wish.methods or _methods(found):
-            place = target if method == "forward" else target.with_suffix(f".{method}{target.suffix}")
-            if self._wish.emit_python is not None:
-                place = self._wish.emit_python / below / f"{module_name(path)}.py"
-            done = self._method(path, found, digests, method, place)
-            yield replace(done, seconds=round(time.monotonic() - started, 1))
-            started = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="torchlift-") as folder:
+            source = read_source(path, Path(folder))
+            if isinstance(source, str):
+                yield Conversion(str(path), "", "refused", source)
+                return
+            for method in self._wish.methods or source.methods():
+                started = time.monotonic()
+                place = target if method == "forward" else target.with_suffix(f".{method}{target.suffix}")
+                if self._wish.emit_python is not None:
+                    place = self._wish.emit_python / below / f"{module_name(path)}.py"
+                done = self._method(path, source, method, place)
+                yield replace(done, seconds=round(time.monotonic() - started, 1))
 
-    def _method(self, path: Path, found: ModelFile, digests: dict[str, str], method: str, target: Path) -> Conversion:
+    def _method(self, path: Path, source: Source, method: str, target: Path) -> Conversion:
+        found, digests = source.found, source.digests
         assert found.torchscript is not None
         start = Conversion(str(path), method, "failed", "")
         if method not in found.torchscript.methods:
@@ -129,22 +116,27 @@ class Converter:
             return replace(start, outcome="refused", said=problem)
         operators = set(found.torchscript.code.operators())
         reads = bool(_ASKS_DTYPE & operators)
-        libraries = ("torchvision",) if any(name.startswith("torchvision::") for name in operators) else ()
-        task = Task(str(path.resolve()), digests, method, [], memory=self._wish.memory, seconds=self._wish.seconds)
+        libraries = tuple(sorted({name.partition("::")[0] for name in operators} & LIBRARIES))
+        task = Task(
+            str(source.path.resolve()), digests, method, [], memory=self._wish.memory, seconds=self._wish.seconds
+        )
         devices = other_devices(found.torchscript.code)
-        task = replace(task, reads_dtype=reads, libraries=libraries, moved=bool(devices))
+        task = replace(task, reads_dtype=reads, libraries=libraries, moved=bool(devices), unpacked=source.unpacked)
         self._tell(f"{path.name}: inputs")
         given, task, problem = self._inputs(found, task, self._wish, path)
         if given is None:
             return replace(start, outcome="refused", said=f"{path}: {problem}.")
-        moved = f"Its code names {' and '.join(devices)}: it ran with the CPU in that place, and so does this." * bool(
-            devices
-        )
-        said = f"{given.said} {moved}".strip()
+        notes = [given.said] if given.said else []
+        if devices:
+            notes.append(
+                f"Its code names {' and '.join(devices)}: it ran with the CPU in that place, and so does this."
+            )
+        notes += [UNPACKED] * source.unpacked
+        said = " ".join(notes)
         start = replace(start, inputs=str(given), inputs_from=given.source, assumption=said)
         with tempfile.TemporaryDirectory(prefix="torchlift-") as folder:
             if self._wish.emit_python is not None:
-                return self._python(start, replace(task, program=folder), target)
+                return self._python(start, replace(task, program=folder), source, target)
             return self._programs(start, replace(task, program=str(Path(folder, "program.pt2"))), target)
 
     def _why_not_there(self, target: Path, archive: Path) -> str:
@@ -208,11 +200,11 @@ class Converter:
             self._tell(f"{Path(start.path).name}: proof")
             plainly = replace(task, way=-1 if made.plain else 0, flow=made.flow)
             cases, stopped = self._cases("prove", plainly)
-            judged = _judged(start, made, cases, stopped, self._wish.allowed)
+            judged = verdict_on(start, made, cases, stopped, self._wish.allowed)
             if judged.outcome == "same":
                 return self._finished(replace(judged, tried=tried), plainly, target)
             tried.append(TriedWay(made.way, judged.said))
-            if best is None or len(_unequal(judged)) < len(_unequal(best)):
+            if best is None or len(unequal(judged)) < len(unequal(best)):
                 best = judged
         if best is not None:
             return replace(best, tried=tried)
@@ -221,24 +213,27 @@ class Converter:
             start, outcome="failed", said=f"{start.path}: no way makes a program; the first: {first}.", tried=tried
         )
 
-    def _python(self, start: Conversion, task: Task, target: Path) -> Conversion:
+    def _python(self, start: Conversion, task: Task, source: Source, target: Path) -> Conversion:
         self._tell(f"{Path(start.path).name}: Python")
         made = self._run("emit_python", task)
         if not isinstance(made, Exported):
             reason = made.text if isinstance(made, Problem) else "it gave no answer"
             return replace(start, outcome="failed", said=f"{start.path} cannot be written as Python: {reason}.")
         cases, problem = self._cases("prove_python", task)
-        done = _judged(start, made, cases, problem, self._wish.allowed)
+        done = verdict_on(start, made, cases, problem, self._wish.allowed)
         if done.outcome != "same" or self._wish.check_only:
             return done
         names = (target.name, f"test_{target.name}", f"{target.stem}.safetensors")
+        files = [(Path(task.program, name), target.with_name(name)) for name in names]
+        if source.unpacked:  # what the test is run with: the archive itself cannot be loaded
+            files.append((source.path, target.with_name(f"{target.stem}_unpacked.pt")))
         try:
-            for name in names[1:] + names[:1]:
-                _put(Path(task.program, name), target.with_name(name))
+            for made_file, place in files[::-1]:
+                _put(made_file, place)
         except OSError as error:
             return replace(done, outcome="failed", said=f"{target} cannot be written: {error.strerror or error}.")
         self._taken[target] = Path(done.path)
-        return replace(done, outcome="converted", written=[str(target.with_name(name)) for name in names])
+        return replace(done, outcome="converted", written=[str(place) for _, place in files])
 
     def _finished(self, done: Conversion, task: Task, target: Path) -> Conversion:
         done = self._further(done, task, target)
@@ -285,7 +280,7 @@ class Converter:
             failed = made.text if isinstance(made, Problem) else None
             if failed is None:
                 cases, problem = self._cases(proof, task)
-                judged = _judged(done, Exported(name, {}, False), cases, problem, self._wish.allowed)
+                judged = verdict_on(done, Exported(name, {}, False), cases, problem, self._wish.allowed)
                 failed = None if judged.outcome == "same" else judged.said
             also.append(TriedWay(name, failed))
         return replace(done, also=also)
@@ -323,96 +318,8 @@ def _ended(ending: Any) -> str:
     return ""
 
 
-def _why_not(path: Path, found: ModelFile) -> str | None:
-    if found.kind != "torchscript" or found.torchscript is None:
-        what, advice = KINDS[found.kind]
-        return f"{path} is {what}, and no TorchScript archive. {advice.format(path=path)}".strip()
-    if found.torchscript.refused:
-        return f"{path} {found.torchscript.refused}. It is not loaded."
-    if found.remarks and any("twice" in one or "outside" in one for one in found.remarks):
-        return f"{path}: {found.remarks[0]} It is not loaded."
-    if found.torchscript.model is None:
-        return f"{path} has no object of a model in it."
-    return None
-
-
 def _same(tries: list[Given], found: Found) -> Given:
     return next(one for one in tries if (one.args, one.kwargs) == (found.args, found.kwargs))
-
-
-def _methods(found: ModelFile) -> list[str]:
-    """`forward`; without one, every method that is there."""
-    assert found.torchscript is not None
-    return ["forward"] if "forward" in found.torchscript.methods else list(found.torchscript.methods)
-
-
-def _digests(path: Path, found: ModelFile) -> dict[str, str]:
-    """Hashes of all that was looked through, by the names that torch's reader has for them."""
-    assert found.torchscript is not None
-    prefix = found.torchscript.prefix
-    with opened(path) as file:
-        entries = ZipEntries(file)
-        names = [
-            name
-            for name in entries.sizes
-            if name.startswith(prefix)
-            and (
-                (name.startswith(f"{prefix}code/") and name.endswith(".py"))
-                or name.endswith(("/data.pkl", "/constants.pkl"))
-            )
-        ]
-        return {
-            name.removeprefix(prefix): hashlib.sha256(entries.read(name, _LARGEST_ENTRY)).hexdigest() for name in names
-        }
-
-
-def _judged(
-    start: Conversion, made: Exported, cases: list[Compared], problem: str, allowed: frozenset[str]
-) -> Conversion:
-    compared, verdicts = [], []
-    for case in cases:
-        mismatches = [
-            Mismatch(path, aspect, left, right, extent) for aspect, path, left, right, extent in case.differences
-        ]
-        judged = judge(mismatches, None)
-        verdict = worst([one for one, _ in judged])
-        lines = list(dict.fromkeys(_difference(one) for _, one in judged))
-        compared.append(ComparedCase(case.case, case.given, case.calls, verdict.value, lines))
-        if case.case not in allowed - {_GIVEN}:
-            verdicts.append(verdict)
-    done = replace(start, way=made.way, cases=compared, fixed_sizes=made.fixed)
-    notes = ["Named tuples come back as plain tuples."] * made.plain
-    notes += [
-        "A branch that no case takes is not compared, and an output carries gradients if that of any branch does."
-    ] * made.flow
-    for note in notes:
-        done = replace(done, assumption=f"{done.assumption} {note}".strip())
-    if problem or not compared:
-        return replace(
-            done, outcome="failed", said=f"the comparison did not come to its end: {problem or 'no case ran'}"
-        )
-    found = worst(verdicts)
-    if found is Verdict.SAME:
-        skipped = [case.name for case in compared if case.verdict != Verdict.SAME.value]
-        more = f", allowed to differ: {', '.join(skipped)}" if skipped else ""
-        calls = sum(case.calls for case in compared)
-        return replace(
-            done, outcome="same", said=f"{Verdict.SAME.value} in {calls} calls of {len(compared)} cases{more}"
-        )
-    first = next(
-        case for case in compared if case.name not in allowed - {_GIVEN} and case.verdict != Verdict.SAME.value
-    )
-    return replace(done, outcome="differs", said=f"{found.value}: {first.name}: {first.differences[0]}")
-
-
-def _difference(one: Mismatch) -> str:
-    what = {"error": "", "values": ""}.get(one.aspect, f"{one.aspect}: ")
-    extent = f" ({one.extent})" if one.extent else ""
-    return f"{one.path}: {what}TorchScript {one.left}, migrated {one.right}{extent}"
-
-
-def _unequal(done: Conversion) -> list[str]:
-    return [case.name for case in done.cases if case.verdict != Verdict.SAME.value] or ["all"] * 99 * (not done.cases)
 
 
 def evidence_hash(path: Path) -> str:

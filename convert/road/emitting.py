@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from torchlift.convert.archive.zip_entries import BadArchive
+from torchlift.convert.road.step import Task
 
 _DTYPES = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32", "int16": "I16",
@@ -18,7 +19,7 @@ _DTYPES = {
 
 _HEAD = '''"""{title}
 
-Written by torchlift from the code and the weights of the TorchScript archive {archive}; it needs torch and nothing else.
+Written by torchlift from the code and the weights of the TorchScript archive {archive}; it needs {needs} and nothing else.
 TorchScript keeps no comments, has unrolled loops over modules, and names intermediate values `_0`, `x1` and so on.
 
     model = {name}.load()
@@ -31,7 +32,7 @@ import struct
 {imports}from pathlib import Path
 {typing}
 import torch
-from torch import Tensor, nn
+{libraries}from torch import Tensor, nn
 {functional}
 WEIGHTS = Path(__file__).with_suffix(".safetensors")
 
@@ -58,7 +59,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 '''
 
-_TEST = '''"""Compares {name}.py with the archive that it was made of: python {test} ARCHIVE"""
+_TEST = '''"""Compares {name}.py with the archive that it was made of: python {test} {given}"""
 
 {imports}import sys
 {zips}
@@ -121,8 +122,8 @@ _MOVING = '''def on_cpu(archive: str) -> io.BytesIO:
 '''
 
 
-def module_text(name: str, archive: str, body: str) -> str:
-    """The text of the module, formatted as far as the tools that are there allow."""
+def module_text(name: str, archive: str, body: str, libraries: tuple[str, ...]) -> str:
+    """The text of the module; `libraries` bring operators that it calls."""
     words = {name: f"import {name}\n" for name in ("builtins", "math", "warnings")}
     imports = "".join(line for word, line in words.items() if f"{word}." in body or f"({word}," in body)
     typing = [word for word in ("Any", "NamedTuple", "Optional", "Union") if word in body]
@@ -133,6 +134,8 @@ def module_text(name: str, archive: str, body: str) -> str:
         title=f"The model of {archive}.",
         archive=archive,
         name=name,
+        needs=" and ".join(("torch", *libraries)),
+        libraries="".join(f"import {library}  # brings torch.ops.{library}\n" for library in libraries),
         imports=imports,
         typing="\n".join(lines) + "\n" if lines else "",
         functional="from torch.nn import functional as F\n" if "F." in body else "",
@@ -141,15 +144,15 @@ def module_text(name: str, archive: str, body: str) -> str:
     return head.replace("\n\n\nimport torch", "\n\nimport torch") + body
 
 
-def test_text(
-    name: str, method: str, args: list[Any], kwargs: dict[str, Any], below: int, *, moved: bool = False
-) -> str:
-    """The text of the test beside it; `moved` if the code of the archive names a device besides the CPU."""
+def test_text(name: str, task: Task, args: list[Any], kwargs: dict[str, Any]) -> str:
+    """The text of the test beside it, which calls the method of the task with such inputs."""
+    below, moved = task.below, task.moved
     given = [code_of(value, below) for value in args]
     named = [f"{key!r}: {code_of(value, below)}" for key, value in kwargs.items()]
     words = ", ".join(given) + ("," if len(given) == 1 else "")
-    call = "" if method == "forward" else f".{method}"
+    call = "" if task.method == "forward" else f".{task.method}"
     parts = {"name": name, "test": f"test_{name}.py", "args": words, "kwargs": ", ".join(named), "method": call}
+    parts["given"] = f"{name}_unpacked.pt" if task.unpacked else "ARCHIVE"
     parts["archive"] = "on_cpu(archive)" if moved else "archive"
     parts["imports"], parts["zips"] = ("import io\nimport re\n", "import zipfile\n") if moved else ("", "")
     return _TEST.format(**parts, moving=_MOVING if moved else "")

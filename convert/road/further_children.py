@@ -107,11 +107,11 @@ def emit_python(task: Task, emit: Emit) -> None:
         path, folder = Path(task.path), Path(task.program)
         made, weights = python_of(path)
         name = module_name(path)
-        text = module_text(name, path.name, made.text)
+        text = module_text(name, path.name, made.text, task.libraries)
         compile(text, f"{name}.py", "exec", dont_inherit=True)
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
         args, kwargs = task.tries[0]
-        test = test_text(name, task.method, args, kwargs, task.below, moved=task.moved)
+        test = test_text(name, task, args, kwargs)
         (folder / f"test_{name}.py").write_text(test, encoding="utf-8")
         write_weights(weights, folder / f"{name}.safetensors")
         emit(Exported("python", {}, False))

@@ -39,7 +39,7 @@ def _one(one: Conversion, style: Style) -> Iterator[str]:
         yield f"    inputs, from {_FROM[one.inputs_from]}: {one.inputs}"
     if one.assumption:
         yield f"    {one.assumption}"
-    if one.way and one.outcome in ("converted", "same"):
+    if one.way not in ("", "python") and one.outcome in ("converted", "same"):
         yield f"    exported {one.way}"
     unequal = [case for case in one.cases if case.verdict != _SAME]
     for case in unequal[:_SHOWN]:

@@ -42,6 +42,7 @@ class Task:
         searched: whether other inputs than the tries may be tried.
         libraries: that bring operators of the archive; imported where they are installed.
         moved: whether the code names other devices than the CPU, which then stands in their place.
+        unpacked: whether the archive is a copy of one whose layers were packed.
     """
 
     path: str
@@ -58,6 +59,7 @@ class Task:
     libraries: tuple[str, ...] = ()
     searched: bool = False
     moved: bool = False
+    unpacked: bool = False
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ def test_what_is_missing_to_run_an_archive_is_named(tmp_path: Path, processes: F
         assert done.outcome == "refused"
         said.append(done.said)
     assert "torchvision, which is" in said[0]
-    assert "optimize_for_mobile" in said[1] and "not loaded" in said[1]
+    assert "optimize_for_mobile" in said[1] and "does not know" in said[1]
 
 
 def test_an_endless_loop_is_ended(tmp_path: Path, processes: FreshProcesses) -> None:
