@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import Finding, Severity
+from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.rules.analysis.places.use_places import UsePlace, place_of, whole_name
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.torchscript_intent import DROP
 from torchlift.view import ModuleView, Use
 
 _FX = "`ep.graph` (an FX graph), `ep.graph_signature` and `ep.module().code`"
@@ -44,6 +46,10 @@ _ADVICE = {
     ),
     "*.graph_for": 'What `torch.compile` runs is printed by `TORCH_LOGS="output_code"`.',
 }
+_LEAVES_REVIEW = (
+    "Needs review: a None or a string among the values is a leaf from now on, and a number stays a number; of tensors in "
+    "tuples, lists and dictionaries the same leaves come in the same order."
+)
 _METHODS = ("*.graph_for", "*.inlined_graph", "*.code_with_constants", "*.save_to_buffer")
 
 _TARGETS = (
@@ -63,7 +69,7 @@ RULE = Rule(
     ),
     fix=(
         "None: code that reads one graph language cannot be rewritten for the other by rule. The finding names where the "
-        "same question is answered."
+        "same question is answered. Where TorchScript is dropped, `torch.jit._flatten` becomes the `tree_flatten` of `torch.export`, for review."
     ),
     targets=_TARGETS,
     triggers=(
@@ -79,7 +85,12 @@ RULE = Rule(
         "torch.Graph",
         *(f"{name[2:]} & torch" for name in _METHODS),
     ),
-    sources=(*SOURCES, EXPORT_DOCS, "torch/jit/_trace.py, frontend.py, supported_ops.py of the torch 2.13.0 wheel"),
+    sources=(
+        *SOURCES,
+        EXPORT_DOCS,
+        "torch/jit/_trace.py, frontend.py, supported_ops.py of the torch 2.13.0 wheel",
+        "leaves of `torch.jit._flatten` and `tree_flatten` compared for nested values: run on torch 2.13.0, 2026-11-26",
+    ),
 )
 
 _GRAPH = (
@@ -108,7 +119,29 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if place == "string":
         advice = f"The name stands in a string: take it out together with the use it means. {advice}"
     severity = Severity.INFO if target == "torch._C.Graph" else Severity.WARNING
-    yield Finding("TL132", view.path, view.span(whole_name(use, view)), message, severity, advice)
+    fix = _leaves(use, view) if drops(context) else None
+    advice = _LEAVES_REVIEW if fix is not None else advice
+    yield Finding("TL132", view.path, view.span(whole_name(use, view)), message, severity, advice, fix)
+
+
+def _leaves(use: Use, view: ModuleView) -> Fix | None:
+    """The leaves that `torch.export` sees, where only the leaves of `torch.jit._flatten(value)` are read."""
+    call = view.parent(use.node)
+    if use.target != "torch.jit._flatten" or not isinstance(call, ast.Call) or call.func is not use.node:
+        return None
+    match view.parent(call):
+        case ast.Subscript(slice=ast.Constant(value=0)):
+            alone = True
+        case ast.Assign(targets=[ast.Tuple(elts=[_, ast.Name() as rest])]):
+            bound = view.scope_at(rest).bindings.get(rest.id, [])
+            alone = not any(view.reads_of(one) for one in bound if one.node is rest)
+        case _:
+            alone = False
+    spelling = view.spell("torch.utils._pytree.tree_flatten", use.node, use) if alone else None
+    if spelling is None:
+        return None
+    rewrite = ReplaceExpression(view.span(use.node), Template(spelling.text))
+    return Fix("Flatten as `torch.export` does", Safety.UNSAFE, (rewrite, *spelling.imports))
 
 
 def _is_own_method(view: ModuleView, name: str) -> bool:
@@ -152,6 +185,19 @@ EXAMPLES = (
     Bad(
         "import torch\n\n\ndef symbolic(g: torch._C.Graph, x):\n    return g.op('Abs', x)\n",
         why="the graph type of an ONNX symbolic function",
+    ),
+    Bad(
+        "import torch\n\n\ndef inputs_of(images):\n    inputs, _ = torch.jit._flatten(images)\n    return inputs\n",
+        "import torch\n\n\ndef inputs_of(images):\n    inputs, _ = torch.utils._pytree.tree_flatten(images)\n    return inputs\n",
+        safety="unsafe",
+        why="the leaves of nested inputs",
+        run="result = inputs_of([torch.ones(1), {'b': torch.ones(2), 'a': (torch.ones(3),)}])",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\ndef described(images):\n    inputs, shape = torch.jit._flatten(images)\n    return inputs, shape\n",
+        why="the leaves with what describes them",
+        torchscript=DROP,
     ),
     Bad("import torch\n\nunique = torch.jit._unique_state_dict\n", why="a private helper as a value"),
     Ok("import torch\n\nprint(torch.fx.Graph(), 'jit')\n", "an FX graph"),

@@ -85,7 +85,18 @@ def _holds_tests(view: ModuleView) -> bool:
 def is_test_file(path: str) -> bool:
     """Whether a file holds tests or stands among them."""
     folder, _, file = path.rpartition("/")
-    return _is_test_name(file) or not _TESTS.isdisjoint(re.split(r"[/_.-]", folder))
+    return _is_test_name(file) or _is_test_folder(folder)
+
+
+def _is_test_folder(folder: str) -> bool:
+    return not _TESTS.isdisjoint(re.split(r"[/_.-]", folder))
+
+
+def is_called_test(view: ModuleView) -> bool:
+    """Whether a program is named like a file of tests, holds none, and does not stand among them: `speed_test.py`."""
+    folder, _, file = view.path.rpartition("/")
+    runs = any(isinstance(item, ast.If) and "__main__" in ast.unparse(item.test) for item in view.tree.body)
+    return runs and _is_test_name(file) and not _is_test_folder(folder) and not _holds_tests(view)
 
 
 def is_aside(path: str) -> bool:

@@ -15,7 +15,7 @@ from torchlift.view.walk import walk
 
 _CAPTURES = frozenset({"torch.jit.script", "torch.jit.trace"})
 _OPTION = lazy_pattern(r"jit|script|trac(?:e|ing)|compil|fus(?:e|ion)|(?:\b|_)ts(?:\b|_)", re.IGNORECASE)
-_READS = frozenset({"get", "getattr", "hasattr", "isinstance", "getenv", "is_available", "bool"})
+_READS = frozenset({"get", "getattr", "hasattr", "isinstance", "getenv", "is_available", "bool", "int"})
 _SHOWS = frozenset({"print", "info", "debug", "warning", "warn", "log"})
 
 

@@ -6,13 +6,24 @@ import ast
 from collections.abc import Iterable
 from typing import Literal
 
-from torchlift.finding import DeleteStatement, Finding, Fix, KeepBranch, Safety, Severity
+from torchlift.finding import (
+    DeleteStatement,
+    Finding,
+    Fix,
+    KeepBranch,
+    ReplaceExpression,
+    Rewrite,
+    Safety,
+    Severity,
+    Template,
+)
+from torchlift.rules.analysis.project.torchscript_elsewhere import cpp_runtime
 from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.scripting_option import is_option, only_asks, speaks
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.compiler_as_value import is_used
-from torchlift.view import ModuleView, Use
+from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
 
 _SWITCHED = frozenset({"torch.jit.ScriptModule", "torch.jit.script_method", "torch.jit.script"})
@@ -29,8 +40,16 @@ def switched_name(use: Use, context: Context, code: str, message: str) -> Findin
     if drops(context) and isinstance(statement, ast.Assign) and _is_unread(view, statement, context):
         gone = Fix("Delete the name, which nothing reads", Safety.SAFE, (DeleteStatement(view.span(statement)),))
         return Finding(code, view.path, view.span(use.node), message, Severity.WARNING, None, gone)
-    around = view.parent(statement) if isinstance(statement, ast.Assign) else None
-    if not drops(context) or not isinstance(around, ast.If) or not only_asks(around.test):
+    if not drops(context) or not isinstance(statement, ast.Assign):
+        return None
+    fix, review = _branch(view, statement) or _rebound(use, statement, context) or (None, None)
+    return Finding(code, view.path, view.span(use.node), message, Severity.WARNING, review, fix) if fix else None
+
+
+def _branch(view: ModuleView, statement: ast.Assign) -> tuple[Fix, str | None] | None:
+    """The arm goes, and what is left unsaid about it."""
+    around = view.parent(statement)
+    if not isinstance(around, ast.If) or not only_asks(around.test):
         return None
     arm, other = (around.body, around.orelse) if statement in around.body else (around.orelse, around.body)
     read = _bound_in(view, arm)
@@ -47,8 +66,45 @@ def switched_name(use: Use, context: Context, code: str, message: str) -> Findin
         doubts.append(f"`{test}` may choose more than scripting, and nobody is known to run the code without")
     review = f"Needs review: {sentence(doubts)}" if doubts else None
     safety = Safety.UNSAFE if doubts else Safety.SAFE
-    fix = Fix("Keep the plain names", safety, (KeepBranch(view.span(around), branch),))
-    return Finding(code, view.path, view.span(use.node), message, Severity.WARNING, review, fix)
+    return Fix("Keep the plain names", safety, (KeepBranch(view.span(around), branch),)), review
+
+
+def _rebound(use: Use, statement: ast.Assign, context: Context) -> tuple[Fix, str] | None:
+    """Names that are bound on several ways, all of one block together, get a plain meaning where they stand.
+
+    None where the file saves modules or asks TorchScript for anything else, or C++ of the project runs it.
+    """
+    view = context.view
+    saved = any(view.certain_name(item) != "torch.save" for item in view.attributes_named("save"))
+    if saved or cpp_runtime(context.project) is not None:
+        return None
+    rewrites: list[Rewrite] = []
+    for item in view.block(statement):
+        match item:
+            case ast.Assign(targets=[ast.Name(id=name) as target], value=value) if (
+                view.certain_name(value) in _SWITCHED
+            ):
+                scope = view.scope_at(target).lookup(name)
+                bound = scope.bindings[name] if scope is not None and scope.kind == "module" else []
+                if len(bound) < 2 or not all(_is_plain_or_switched(view, one) for one in bound):
+                    return None
+                plain: str | None = "lambda function: function"
+                if view.certain_name(value) == "torch.jit.ScriptModule":
+                    spelling = view.spell("torch.nn.Module", value, use)
+                    plain = spelling.text if spelling is not None and not spelling.imports else None
+                if plain is None:
+                    return None
+                rewrites.append(ReplaceExpression(view.span(value), Template(plain), bare=True))
+    review = "Needs review: what stands under these names runs as Python from now on, and was not read here."
+    return (Fix("Bind the plain names", Safety.UNSAFE, tuple(rewrites)), review) if rewrites else None
+
+
+def _is_plain_or_switched(view: ModuleView, bound: Binding) -> bool:
+    """Whether what binds a name gives it one of TorchScript's own, or their plain meaning."""
+    if bound.value is not None and view.certain_name(bound.value) in _SWITCHED:
+        return True
+    block = view.block(bound.statement) if bound.statement is not None else []
+    return bound.name in _plainly_bound(view, block[: block.index(bound.statement) + 1] if block else ())
 
 
 def _is_unread(view: ModuleView, statement: ast.Assign, context: Context) -> bool:

@@ -175,7 +175,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         torchscript=DROP,
     ),
     Bad(
-        f"import os\n\n{_HEAD}{_NAMES}\n\nif os.environ.get('USE_JIT') == '1':\n    Base = torch.jit.ScriptModule\n"
+        f"import os\n\n{_HEAD}{_NAMES}\n\nif int(os.environ.get('USE_JIT', '0')) > 0:\n    Base = torch.jit.ScriptModule\n"
         f"    method = torch.jit.script_method\n{_NAMED}",
         f"import torch\n\n\n{_NAMES}{_NAMED}",
         why="names that a condition binds to TorchScript's own",
@@ -196,6 +196,16 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         f"import os\n\n{_HEAD}if os.environ.get('USE_JIT') == '1':\n    method = torch.jit.script_method\nelse:\n"
         "    method = print\n\n\n@method\ndef f(x):\n    return x\n",
         why="a name that means something else without TorchScript",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"import os\n\n{_HEAD}{_NAMES}\n\nif os.environ.get('SEVENTH') == '1':\n    print('the seventh')\n"
+        f"    Base = torch.jit.ScriptModule\n    method = torch.jit.script_method\n{_NAMED}",
+        f"import os\n\n{_HEAD}{_NAMES}\n\nif os.environ.get('SEVENTH') == '1':\n    print('the seventh')\n"
+        f"    Base = torch.nn.Module\n    method = lambda function: function\n{_NAMED}",
+        safety="unsafe",
+        why="names that are bound again where more happens",
+        run="result = Net()(torch.ones(2))",
         torchscript=DROP,
     ),
     Bad("from torch.jit import script_method\n\nmarked = {'forward': script_method}\n", why="script_method as a value"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.finding import DeleteStatement, EditImport, Fix, ReplaceExpression, Rewrite, Safety, Template
+from torchlift.rules.analysis.places.own_names import means_its_own
 from torchlift.rules.analysis.places.use_places import UsePlace
 from torchlift.rules.analysis.values.repeatable import is_repeatable
 from torchlift.rules.analysis.wording.messages import one_line
@@ -66,8 +67,9 @@ def is_used(view: ModuleView, binding: Binding, context: Context) -> bool:
     if view.reads_of(binding) or view.function_of(binding.node) is not home:
         return True
     # By its text: not every way to import a module is followed, those through folders without `__init__.py` are not.
-    others = [path for path in context.project.files_holding(binding.name) if path != view.path]
-    return binding.scope.kind == "module" and bool(others)
+    name, project = binding.name, context.project
+    others = (path for path in project.files_holding(name) if path != view.path)
+    return binding.scope.kind == "module" and any(not means_its_own(project, path, name) for path in others)
 
 
 def _in_its_place(use: Use, context: Context) -> UseAdvice:

@@ -8,6 +8,7 @@ from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.analysis.places.own_names import means_its_own
 from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.analysis.values.literals import is_plain_value
 from torchlift.rules.analysis.values.self_attributes import self_attribute
@@ -285,15 +286,8 @@ def _read_uses(view: ModuleView, node: ast.ClassDef, project: Project, facts: Sc
             _read_use(home, node.name, read, project, facts, drops)
     seen = {view.path, *(home.path for home, _ in found)}
     missed = [path for path in project.files_holding(node.name) if path not in seen] if drops and not unknown else []
-    missed = [path for path in missed if not _has_its_own(project, path, node.name)]
+    missed = [path for path in missed if not means_its_own(project, path, node.name)]
     facts.doubts += unknown or [f"{path} names it, and no use was found there" for path in missed[:1]]
-
-
-def _has_its_own(project: Project, path: str, name: str) -> bool:
-    """Whether a file defines a class of this name itself."""
-    view = project.view(path) if project.is_python(path) else None
-    bound = view.scopes.module.bindings.get(name, ()) if view is not None else ()
-    return bool(bound) and all(isinstance(binding.node, ast.ClassDef) for binding in bound)
 
 
 def _read_heir(view: ModuleView, heir: ast.ClassDef, project: Project, facts: ScriptClass) -> None:

@@ -7,7 +7,7 @@ import re
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
-from torchlift.rules.torchscript.scripting_tests.scripted_values import ScriptedValues, called_function
+from torchlift.rules.torchscript.scripting_tests.scripted_values import ScriptedValues, called_function, stem
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -97,6 +97,29 @@ def is_void(statement: ast.stmt, values: ScriptedValues, same: SameValues) -> bo
     if not values.depends(statement):
         return False
     return holds(checked, values, same) or _is_there(checked, values) or _gets_both(checked, values, same)
+
+
+def asks_for_own_file(statement: ast.stmt, values: ScriptedValues) -> bool:
+    """Whether a check asks nothing but whether a file is there that the test has just written TorchScript to."""
+    match statement:
+        case ast.Assert(test=asked):
+            pass
+        case ast.Expr(value=ast.Call(args=[asked, *_]) as call) if called_name(call) in _WRAPS:
+            pass
+        case _:
+            return False
+    match asked:
+        case ast.Call(func=ast.Attribute(attr="isfile" | "exists"), args=[path]):
+            pass
+        case ast.Call(func=ast.Attribute(attr="is_file" | "exists", value=path), args=[]):
+            pass
+        case _:
+            return False
+    block = values.view.block(statement)
+    return any(
+        ast.dump(stem(written)) == ast.dump(path) and values.view.statement(call) in block[: block.index(statement)]
+        for call, _, written in values.saves()
+    )
 
 
 def holds(node: ast.expr, values: ScriptedValues, same: SameValues) -> bool:

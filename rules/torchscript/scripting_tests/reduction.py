@@ -9,6 +9,7 @@ from functools import cached_property
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.torchscript.scripting_tests.checks import (
+    asks_for_own_file,
     called_name,
     captures_otherwise,
     expects,
@@ -119,7 +120,7 @@ class _Reducer:
 
     def _goes(self, statement: ast.stmt) -> bool:
         values = self.values
-        if values.script_only(statement) or self._looks_at_a_copy(statement):
+        if values.script_only(statement) or self._looks_at_a_copy(statement) or asks_for_own_file(statement, values):
             if isinstance(statement, ast.Return):
                 self.refusal = f"line {statement.lineno} returns what only a scripted value has"
                 return False

@@ -9,7 +9,13 @@ from torchlift.finding import DeleteStatement, Elsewhere, Finding, Fix, Group, R
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.places.attached_comments import comments_above
-from torchlift.rules.analysis.places.purpose import is_benchmark, is_program, is_test_beside, is_test_file
+from torchlift.rules.analysis.places.purpose import (
+    is_benchmark,
+    is_called_test,
+    is_program,
+    is_test_beside,
+    is_test_file,
+)
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
@@ -83,7 +89,7 @@ def function_among_tests(view: ModuleView, node: ast.AST) -> FunctionNode | None
     around = [item for item in view.ancestors(node) if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))]
     if not is_test_file(view.path) and not (around and is_test_beside(around[-1])):
         return None
-    if not around or is_benchmark(view, around[-1]) or is_program(view, around[-1]):
+    if not around or is_benchmark(view, around[-1]) or is_program(view, around[-1]) or is_called_test(view):
         return None
     return around[-1]
 

@@ -425,6 +425,10 @@ REDUCED = {
         "    net = Net()\n    export(net, wide)\n    # as scripted\n    net = torch.jit.script(net)\n    export(net, wide)\n",
         "    net = Net()\n    export(net, wide)\n",
     ),
+    "a look for the file that only scripting wrote goes": (
+        "    net = Net()\n    assert net(1) == 2\n    torch.jit.save(torch.jit.script(net), wide)\n    assert os.path.isfile(wide)\n",
+        "    net = Net()\n    assert net(1) == 2\n",
+    ),
     "a short comment about scripting alone goes": (
         "    net = Net()\n    # the scripted one\n    assert torch.jit.script(net)(1) == 2\n",
         "    net = Net()\n    assert net(1) == 2\n",
@@ -439,7 +443,8 @@ REDUCED = {
 @pytest.mark.parametrize("case", REDUCED)
 def test_what_would_say_nothing_goes(case: str, tmp_path: Path) -> None:
     old, new = REDUCED[case]
-    head = "import pytest\nfrom other import export\n\n\ndef test_net(wide):\n"
+    module = "import os\n" if "os." in old else ""
+    head = f"{module}import pytest\nfrom other import export\n\n\ndef test_net(wide):\n"
     changed, _ = migrated(tmp_path, {"test_net.py": body(head + old)}, unsafe=True)
     if new is None:
         assert "    assert Net()(1) == 2\n" in changed["test_net.py"] and "raises" not in changed["test_net.py"]
