@@ -29,6 +29,7 @@ _STANDARD = re.compile(r"#error C\+\+(\d+) or later compatible compiler is requi
 _NO_NAME = re.compile(
     r"[A-Z0-9_]+|__attribute__|__declspec|decltype|alignas|noexcept|requires|if|for|while|switch|return|sizeof|static_assert|operator|deprecated|throw|explicit|defined"
 )
+_PASTED = re.compile(r"\bTHC?(?:Tensor|Storage|Blas|Lapack|Vector)_\(\w+\)")
 _KINDS = frozenset({"class", "struct", "union", "enum"})
 
 
@@ -42,6 +43,7 @@ class Headers:
         macros: every macro.
         deprecated: what is said of a deprecated name, also of members of classes; may be empty.
         plain: names, also of members, with a declaration that is not deprecated: another overload, or another release of the interface.
+        pasted: functions whose names macros of TH and THC put together: `THTensor_(add)`.
         words: every word of code; a name whose last part is none of them is certainly not declared.
         standard: "17", where ATen/ATen.h refuses older ones; else empty.
     """
@@ -51,6 +53,7 @@ class Headers:
     macros: set[str] = field(default_factory=set)
     deprecated: dict[str, str] = field(default_factory=dict)
     plain: set[str] = field(default_factory=set)
+    pasted: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
     standard: str = ""
 
@@ -59,6 +62,7 @@ class Headers:
         self.names |= other.names
         self.macros |= other.macros
         self.plain |= other.plain
+        self.pasted |= other.pasted
         self.words |= other.words
         for name, said in other.deprecated.items():
             self.deprecated[name] = said or self.deprecated.get(name, "")
@@ -93,6 +97,7 @@ def _read(text: str) -> Headers:
     for define in _DEFINE.finditer(code):
         found.macros.add(define[1])
     blank = _DIRECTIVE.sub(lambda match: " " * len(match[0]), code)
+    found.pasted.update(map(sys.intern, _PASTED.findall(blank)))
     for name, place in _declarations(blank):
         start, is_member = place
         if not is_member:

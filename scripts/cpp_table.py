@@ -85,6 +85,7 @@ def _table(releases: dict[str, Headers], read: list[str]) -> dict[str, object]:
                 lambda name: name.rpartition("::")[2] in newest.words or _is_inner(name),
             )
         ),
+        "pasted": _gone(releases, lambda one: one.pasted, lambda name: name.endswith("_(NAME)")),
         "deprecated": _deprecated(releases),
     }
 

@@ -69,6 +69,11 @@ _FSDP_STATE = Advice(
     "every kind of parallelism.",
     TorchVersion(2, 2),
 )
+# The signatures of `save` and `load` in state_dict_saver.py and state_dict_loader.py of the wheels of torch 2.2 to 2.15, read 2026-11-26.
+_CHECKPOINT_REST = (
+    "`process_group` and `planner` go over by name. There is no `coordinator_rank` (only 2.2 has it), and `no_dist` only in 2.2 and "
+    "since 2.7: without it, it works alone wherever no process group runs."
+)
 _NN_COLLECTIVE = "Torch names `torch.distributed._functional_collectives.{0}` in its place, "
 
 
@@ -183,11 +188,11 @@ ADVICE: dict[str, Advice] = {
         "torch.distributed.fsdp.FullyShardedDataParallel.set_state_dict_type": _FSDP_STATE,
         "torch.distributed.fsdp.FullyShardedDataParallel.state_dict_type": _FSDP_STATE,
         "torch.distributed.checkpoint.load_state_dict": Advice(
-            "Write `torch.distributed.checkpoint.load(state_dict, storage_reader=reader)`, with the rest by name too.",
+            f"Write `torch.distributed.checkpoint.load(state_dict, storage_reader=reader)`. {_CHECKPOINT_REST}",
             TorchVersion(2, 2),
         ),
         "torch.distributed.checkpoint.save_state_dict": Advice(
-            "Write `torch.distributed.checkpoint.save(state_dict, storage_writer=writer)`, with the rest by name too.",
+            f"Write `torch.distributed.checkpoint.save(state_dict, storage_writer=writer)`. {_CHECKPOINT_REST}",
             TorchVersion(2, 2),
         ),
         "torch.distributed.checkpoint._hf_storage": Advice(

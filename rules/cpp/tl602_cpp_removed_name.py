@@ -47,12 +47,6 @@ RULE = Rule(
 
 _DISPATCH = lazy_pattern(r"\bAT_DISPATCH_\w+\s*\(")
 _TYPE = lazy_pattern(r"(?:\.|->)\s*type\s*\(\s*\)\s*\Z")
-# Names that macros of TH and THC put together, so that no header spells them: `TH_CONCAT_4(TH, Real, Blas_, gemm)`.
-_PASTED = lazy_pattern(
-    r"THC?(?:uda)?(?:Byte|Char|Short|Int|Long|Half|Float|Double|Bool|BFloat16|ComplexFloat|ComplexDouble)?"
-    r"(?:Tensor|Storage|Blas|Lapack|Vector)_\w+"
-)
-_PASTED_SINCE = TorchVersion(1, 11)
 _DISPATCH_SINCE = TorchVersion(2, 6)
 _PLAIN = lazy_pattern(r"(?<![\w.:>#])[A-Z_]\w{3,}")
 
@@ -78,9 +72,7 @@ def _uses(view: TextView, project: Project, branches: Branches) -> Iterator[tupl
             yield (*known, item.span)
     for match in _PLAIN.finditer(view.code):
         name = match[0]
-        release = table.macros.get(name) or table.names.get(name)
-        if release is None and _PASTED.fullmatch(name):
-            release = _PASTED_SINCE
+        release = table.macros.get(name) or table.names.get(name) or table.gone_with_its_macro(name)
         if release is not None and branches.may_compile(match.start(), name) and not project.once(_defines, name):
             yield name, release, Span(*match.span())
 

@@ -22,6 +22,7 @@ from torchlift.rules.dependencies.builds import (
 )
 from torchlift.rules.dependencies.companions import LAST_TORCHAUDIO, companion_of, first_with_wheels, has_torchaudio
 from torchlift.rules.dependencies.hardware import Wheel, wheel_for
+from torchlift.rules.dependencies.own_kernels import kernels_at_stake
 from torchlift.rules.dependencies.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.reading import FAMILY, lock_beside, sets_of
 from torchlift.rules.dependencies.said_for import said_for
@@ -100,9 +101,10 @@ def _moved(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, proje
     named, told = wheel.named, wheel.told
     try:
         rewrites, pythons = _rewrites(view, item, wheel), _pythons(view, item, wheel)
+        kernels = _kernels(item, wheel, project)
     except _Obstacle as obstacle:
         return Move(None, f"{told} {obstacle}")
-    doubt = wheel.doubt or _doubt(view, item, wheel, settings) or _python_doubt(view, item, wheel)
+    doubt = wheel.doubt or kernels or _doubt(view, item, wheel, settings) or _python_doubt(view, item, wheel)
     if pythons:
         rewrites += pythons
         named += f" and Python 3.{min(pythons_of(wheel.version))}"
@@ -143,6 +145,21 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> st
     if item.indexes and not any(pin.clauses for pin in torch) and newest > target_line(settings.target):
         return f"without a version this index gives torch {spelled(newest)}, which is newer than what the project moves to."
     return _bound_elsewhere(view, item, torch)
+
+
+def _kernels(item: PinSet, wheel: Wheel, project: Project) -> str:
+    """What is taken of the project's own kernels where the pin of triton moves too."""
+    version = companion_of("triton", wheel.version)
+    for pin in item.named("triton") if version is not None else ():
+        at_stake = kernels_at_stake(pin, version or "", project)
+        if at_stake is not None and at_stake[1]:
+            raise _Obstacle(
+                f"{at_stake[0]} has Triton kernels for `{pin.text}`, and torch {wheel.version} brings triton {version}: run them with "
+                "it first, then move both pins."
+            )
+        if at_stake is not None:
+            return f"the Triton kernels in {at_stake[0]} are taken to compile with triton {version}."
+    return ""
 
 
 def _python_doubt(view: TextView, item: PinSet, wheel: Wheel) -> str:

@@ -65,7 +65,7 @@ def pythons_for(view: TextView, item: PinSet, place: Span) -> list[AskedPython]:
     found = [python for pin in item.python if (python := required(pin)) is not None]
     if view.kind == "yaml" and not (item.conda and item.named("python")):
         found += _of_job(view, place)
-    elif view.kind == "dockerfile":
+    elif view.kind == "dockerfile" and not item.conda:
         found += [
             _of_image(image) for image in read_images(view) if image.python and image.stage == _stage(view, place)
         ]

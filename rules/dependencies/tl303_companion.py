@@ -8,7 +8,9 @@ from dataclasses import replace
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
+from torchlift.project import Project
 from torchlift.rules.dependencies.companions import can_go_together, companion_of, torch_for
+from torchlift.rules.dependencies.own_kernels import kernels_at_stake
 from torchlift.rules.dependencies.reading import (
     INSTALLING,
     SETUP,
@@ -49,7 +51,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     for item in sets_of(view):
         if item.no_deps:
             continue
-        for finding in _in_set(view.path, item, fixable=view.kind != "markdown"):
+        for finding in _in_set(view.path, item, context.project, fixable=view.kind != "markdown"):
             yield replace(finding, severity=severity_in(view, finding.severity))
         if item.includes and view.kind == "requirements":
             yield from _in_tree(view, item, context)
@@ -63,10 +65,10 @@ def _in_tree(view: TextView, item: PinSet, context: TextContext) -> Iterator[Fin
         if pin.name == "torch" and not torch:
             for own in item.pins:
                 if own.name in _COMPANIONS and _contradict(pin, own):
-                    finding = _finding(view.path, pin, own, fixable=True)
+                    finding = _finding(view.path, pin, own, context.project, fixable=True)
                     yield replace(finding, message=f"{finding.message} torch is asked for in {path}.")
         elif pin.name in _COMPANIONS and len(torch) == 1 and not item.named(pin.name) and _contradict(torch[0], pin):
-            finding = _finding(view.path, torch[0], pin, fixable=False)
+            finding = _finding(view.path, torch[0], pin, context.project, fixable=False)
             message = f"{finding.message} {pin.name} is asked for in {path}."
             yield replace(finding, span=torch[0].span, message=message)
 
@@ -82,10 +84,10 @@ def _contradict(torch: Pin, other: Pin) -> bool:
 def check(use: Use, context: Context) -> Iterable[Finding]:
     read = setup_of(use, context)
     if read is not None:
-        yield from _in_set(context.view.path, read, fixable=True)
+        yield from _in_set(context.view.path, read, context.project, fixable=True)
 
 
-def _in_set(path: str, item: PinSet, *, fixable: bool) -> Iterator[Finding]:
+def _in_set(path: str, item: PinSet, project: Project, *, fixable: bool) -> Iterator[Finding]:
     for group in item.groups.values():
         torch = torch_of(group)
         if torch is None:
@@ -93,10 +95,10 @@ def _in_set(path: str, item: PinSet, *, fixable: bool) -> Iterator[Finding]:
         for name in _COMPANIONS:
             pins = [pin for pin in group if pin.name == name]
             if len(pins) == 1 and _contradict(torch, pins[0]):
-                yield _finding(path, torch, pins[0], fixable=fixable)
+                yield _finding(path, torch, pins[0], project, fixable=fixable)
 
 
-def _finding(path: str, torch: Pin, other: Pin, *, fixable: bool) -> Finding:
+def _finding(path: str, torch: Pin, other: Pin, project: Project, *, fixable: bool) -> Finding:
     exact = torch.exact
     wanted = companion_of(other.name, exact.public) if exact else None
     pinned = other.exact
@@ -124,7 +126,9 @@ def _finding(path: str, torch: Pin, other: Pin, *, fixable: bool) -> Finding:
                 if pinned.operator != "=" or pinned.version.count(".") >= 2
                 else wanted.rpartition(".")[0]
             )
-            help = f"Needs review: torch is taken to be the one that is meant. {help}"
+            kernels = kernels_at_stake(other, wanted, project)
+            compile = f", and the Triton kernels in {kernels[0]} to compile with triton {wanted}" if kernels else ""
+            help = f"Needs review: torch is taken to be the one that is meant{compile}. {help}"
             fix = Fix(f"Ask for {other.name} {wanted}", Safety.UNSAFE, (ReplaceText(pinned.span, text),))
     return Finding("TL303", path, other.span, message, Severity.ERROR, help, fix)
 

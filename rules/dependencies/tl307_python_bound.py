@@ -20,13 +20,15 @@ from torchlift.rules.dependencies.builds import (
     target_line,
 )
 from torchlift.rules.dependencies.holding import holds
-from torchlift.rules.dependencies.pythons import pythons_for, required
-from torchlift.rules.dependencies.reading import SETUP, sets_of, setup_of, torch_of
+from torchlift.rules.dependencies.pythons import AskedPython, pythons_for, required
+from torchlift.rules.dependencies.reading import SETUP, is_expectation, sets_of, setup_of, severity_in, torch_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.view import Use
 from torchlift.view.text import TextKind, TextView
 
-_KINDS: frozenset[TextKind] = frozenset({"toml", "ini", "yaml", "dockerfile"})
+_KINDS: frozenset[TextKind] = frozenset({
+    "toml", "ini", "yaml", "dockerfile", "shell", "batch", "powershell", "makefile", "markdown"
+})  # fmt: skip
 
 RULE = Rule(
     code="TL307",
@@ -136,14 +138,14 @@ def _installed(view: TextView, item: PinSet, settings: Settings) -> Iterator[Fin
     """Environments, images and jobs: the Python that torch is installed into."""
     pip = [pin for pin in item.pins if pin.name == "torch" and pin.notation == "pip"]
     torch = pip[0] if len(pip) == 1 else torch_of([pin for pin in item.pins if pin.is_torch])
-    if torch is None or (view.kind == "dockerfile" and item.conda):
+    if torch is None or is_expectation(view):
         return
     yield from _pythons(view, item, torch, settings)
 
 
 def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings) -> Iterator[Finding]:
     """Findings at the Pythons that have no wheel of the torch beside them, or of the one that the project moves to."""
-    asked = [python for python in pythons_for(view, item, torch.span) if not python.floor]
+    asked = _environment(view, item, [python for python in pythons_for(view, item, torch.span) if not python.floor])
     target = target_line(settings.target)
     there = pythons_of(newest_of(target))
     found = allowed(torch.specifier) if torch.specifier is not None and not torch.opaque else ()
@@ -157,14 +159,23 @@ def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings) -> It
         if known and minor not in possible:
             message = f"torch {torch.specifier} has no wheel for Python 3.{minor}; it needs {_range(possible)}."
             help = "Take another Python, or another torch."
-            yield Finding("TL307", view.path, python.span, message, Severity.ERROR, help)
+            yield Finding("TL307", view.path, python.span, message, severity_in(view, Severity.ERROR), help)
         elif python in old:
-            severity = Severity.INFO if view.kind == "yaml" and not item.conda else Severity.WARNING
+            severity = severity_in(view, Severity.WARNING)
+            if view.kind == "yaml" and not item.conda:
+                severity = Severity.INFO
             message = f"Python 3.{minor} has no wheel of torch {spelled(target)}, which needs {_range(there)}."
             help = f"Take Python 3.{min(there)} or newer."
             if holds(torch, target):
                 help = f"Take Python 3.{min(there)} or newer, together with the torch that is pinned beside it (TL309)."
             yield Finding("TL307", view.path, python.span, message, severity, help)
+
+
+def _environment(view: TextView, item: PinSet, asked: list[AskedPython]) -> list[AskedPython]:
+    """The Pythons of the environment of a command; where a script or a page makes several, which one is meant is open."""
+    if view.kind == "yaml" or len(asked) < 2:
+        return asked
+    return [python for python in asked if item.span.contains(python.span)]
 
 
 def _range(minors: Iterable[int]) -> str:
@@ -173,6 +184,17 @@ def _range(minors: Iterable[int]) -> str:
 
 
 EXAMPLES = (
+    Bad(
+        "conda create -n a python=3.8 -y\nconda activate a\npip install torch>=2.1\n",
+        why="the environment that a script makes",
+        path="install.sh",
+    ),
+    Bad(
+        "FROM continuumio/miniconda3\nRUN conda create -n a python=3.9 pytorch -c conda-forge\n",
+        why="the environment of an image",
+        path="Dockerfile",
+    ),
+    Ok("conda create -n a python=3.9\nconda create -n b python=3.12\npip install torch\n", "two environments", "b.sh"),
     Bad(
         '[project]\nname = "a"\nrequires-python = ">=3.8"  # for now\ndependencies = ["torch>=2.9"]\n',
         '[project]\nname = "a"\nrequires-python = ">=3.10"  # for now\ndependencies = ["torch>=2.9"]\n',

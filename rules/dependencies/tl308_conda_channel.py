@@ -8,7 +8,16 @@ from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.dependencies.builds import allowed, reaches_beyond, target_line
+from torchlift.rules.dependencies.builds import (
+    Line,
+    allowed,
+    newest_of,
+    pythons_of,
+    reaches_beyond,
+    spelled,
+    target_line,
+)
+from torchlift.rules.dependencies.pythons import barred, pythons_for
 from torchlift.rules.dependencies.reading import INSTALLING, is_pytorch_channel, sets_of, severity_in
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
 from torchlift.view.text import TextView
@@ -86,6 +95,7 @@ def _help(view: TextView, item: PinSet, context: TextContext) -> str:
     in_environment = view.kind == "yaml" and _COMMAND.search(view.source.slice(item.span)) is None
     pin = f"`torch=={target}.*` below `- pip:`" if in_environment else f'`pip install "torch=={target}.*"`'
     advice = f"Install torch by pip ({pin}, with the index for the GPUs), or from conda-forge (`pytorch-gpu`)."
+    advice += _python_first(view, item, target_line(context.settings.target))
     others = [pin.name for name in _NEED_NVIDIA for pin in item.named(name)]
     if toolkits and others:
         go = (
@@ -100,6 +110,15 @@ def _help(view: TextView, item: PinSet, context: TextContext) -> str:
         belong = "belong" if nvidia or len(toolkits) > 1 else "belongs"
         advice += f" `{'` and `'.join(toolkits)}`{nvidia} {belong} to the old channel's packages and go{'es' * (belong != 'belong')} with them."
     return advice
+
+
+def _python_first(view: TextView, item: PinSet, line: Line) -> str:
+    """What has to happen to the Python of the environment first, where the release has no wheel for it."""
+    wheels = pythons_of(newest_of(line))
+    old = [python for python in barred(pythons_for(view, item, item.span), wheels) if python.minors[0] < min(wheels)]
+    if not old:
+        return ""
+    return f" Torch {spelled(line)} needs Python 3.{min(wheels)} or newer, and this is {old[0].text}: raise that first."
 
 
 EXAMPLES = (

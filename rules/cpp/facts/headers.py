@@ -11,6 +11,7 @@ from functools import cache
 from pkgutil import get_data
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.versions import TorchVersion
 
 USERS_OF_HEADERS = ("include & torch/", "include & ATen/", "include & c10/", "torch & torch::", "Tensor & at::")
@@ -38,12 +39,14 @@ class HeaderTable:
         files: files that may no longer be included, with the first release without each.
         macros: macros that no header has, likewise.
         names: qualified names of which no header has the last part, likewise.
+        pasted: functions of TH and THC by the macro that puts their names together (`THTensor_(add)`), likewise.
         deprecated: qualified names that are still there.
     """
 
     files: Mapping[str, TorchVersion]
     macros: Mapping[str, TorchVersion]
     names: Mapping[str, TorchVersion]
+    pasted: Mapping[str, TorchVersion]
     deprecated: Mapping[str, DeprecatedInCpp]
 
     def gone(self, spellings: Iterable[str]) -> tuple[str, TorchVersion] | None:
@@ -55,6 +58,21 @@ class HeaderTable:
                 if known in self.names:
                     return known, self.names[known]
         return None
+
+    def gone_with_its_macro(self, name: str) -> TorchVersion | None:
+        """The first release without a function of which no header spells the name: `THFloatTensor_add`."""
+        match = _PASTED.fullmatch(name)
+        if match is None:
+            return None
+        macro = f"TH{(match['cuda'] and 'C') or ''}{match['kind']}_"
+        return self.pasted.get(f"{macro}({match['function']})") or self.names.get(macro)
+
+
+# `TH_CONCAT_4(TH, Real, Tensor_, add)`
+_PASTED = lazy_pattern(
+    r"TH(?P<cuda>C(?:uda)?)?(?:Byte|Char|Short|Int|Long|Half|Float|Double|Bool|BFloat16|ComplexFloat|ComplexDouble)?"
+    r"(?P<kind>Tensor|Storage|Blas|Lapack|Vector)_(?P<function>\w+)"
+)
 
 
 @cache
@@ -70,4 +88,4 @@ def header_table() -> HeaderTable:
     deprecated = {
         name: DeprecatedInCpp(TorchVersion.parse(since), said) for name, (since, said) in table["deprecated"].items()
     }
-    return HeaderTable(releases("files"), releases("macros"), releases("names"), deprecated)
+    return HeaderTable(releases("files"), releases("macros"), releases("names"), releases("pasted"), deprecated)

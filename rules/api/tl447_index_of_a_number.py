@@ -1,0 +1,116 @@
+"""`loss.data[0]`: an index into a tensor without dimensions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
+from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.analysis.values.value_of import stored_value, value_of
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.versions import TorchVersion
+from torchlift.view import ModuleView, Use
+
+RULE = Rule(
+    code="TL447",
+    name="index-of-a-number",
+    summary="`loss.data[0]`, which raises since a loss has no dimensions",
+    why=(
+        "Until torch 0.3 a loss had one dimension of size 1. Now it has none: `IndexError: invalid index of a 0-dim tensor. Use "
+        "`tensor.item()``, at the first step that prints it."
+    ),
+    fix=(
+        "Needs review: what raised has no result to compare with. The help says where only the name tells that it is one number."
+    ),
+    targets=("*.data",),
+    triggers=("data[0]",),
+    deprecated=TorchVersion(0, 4),
+    severity=Severity.ERROR,
+    sources=("torch 2.13.0, run 2026-11-26", "https://pytorch.org/blog/pytorch-0_4_0-migration-guide/"),
+)
+
+_NAMED_LOSS = lazy_pattern(r"(?:.*_)?(?:loss|err|cost)(?:es)?(?:_?[A-Z]|_\w+)?\d*|\w*[lL]oss")
+_LOSSES = lazy_pattern(
+    r"torch\.nn\.functional\.(?:\w+_loss|kl_div|(?:binary_)?cross_entropy(?:_with_logits)?)|torch\.nn\.\w+Loss"
+)
+_REDUCTION = frozenset({"reduction", "reduce", "size_average", None})
+
+
+def changed_in(target: str) -> TorchVersion | None:
+    return TorchVersion(0, 4)
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
+    view, node = context.view, use.node
+    index = view.parent(node)
+    if not isinstance(node, ast.Attribute) or not isinstance(index, ast.Subscript) or index.value is not node:
+        return
+    if not isinstance(index.ctx, ast.Load) or not isinstance(index.slice, ast.Constant) or index.slice.value != 0:
+        return
+    if type(index.slice.value) is not int or any(isinstance(above, ast.Try) for above in view.ancestors(node)):
+        return
+    certain = _is_one_number(view, node.value)
+    name = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+    if not certain and not _NAMED_LOSS.fullmatch(name):
+        return
+    of = view.source.slice(view.span(node.value))
+    message = f"`{of}.data[0]` raises IndexError: a loss is a tensor without dimensions since torch 0.4."
+    doubt = (
+        "the number is taken to be what is wanted" if certain else f"`{of}` is taken to be one number, as its name says"
+    )
+    advice = f"Needs review: {doubt}. `{of}.item()` is the number."
+    edit = ReplaceExpression(view.span(index), Template("$number.item()", (("number", view.span(node.value)),)))
+    fix = Fix("Ask for the number with `item()`", Safety.UNSAFE, (edit,))
+    yield Finding("TL447", view.path, view.span(index), message, Severity.ERROR, advice, fix)
+
+
+def _is_one_number(view: ModuleView, node: ast.expr) -> bool:
+    """Whether an expression is what a loss of torch gives that is reduced as it is by default."""
+    value = value_of(view, node)
+    if not isinstance(value, ast.Call):
+        return False
+    return _reduces(view, value) or _reduces(view, stored_value(view, value.func))
+
+
+def _reduces(view: ModuleView, call: ast.expr | None) -> bool:
+    if not isinstance(call, ast.Call) or any(keyword.arg in _REDUCTION for keyword in call.keywords):
+        return False
+    resolution = view.resolve(call.func)
+    if resolution is None or not resolution.certain or not _LOSSES.fullmatch(resolution.name):
+        return False
+    functional = resolution.name.startswith("torch.nn.functional.")
+    return len(call.args) <= (2 if functional else 0) and not any(isinstance(each, ast.Starred) for each in call.args)
+
+
+EXAMPLES = (
+    Bad(
+        "import torch.nn.functional as F\n\n\ndef f(a, b):\n    loss = F.mse_loss(a, b)\n    return loss.data[0]\n",
+        "import torch.nn.functional as F\n\n\ndef f(a, b):\n    loss = F.mse_loss(a, b)\n    return loss.item()\n",
+        "unsafe",
+        why="a loss of torch",
+    ),
+    Bad(
+        "import torch\n\ncriterion = torch.nn.CrossEntropyLoss()\n\n\ndef step(model, x, y, total):\n"
+        "    error = criterion(model(x), y)\n    total += error.data[0]\n    return total\n",
+        "import torch\n\ncriterion = torch.nn.CrossEntropyLoss()\n\n\ndef step(model, x, y, total):\n"
+        "    error = criterion(model(x), y)\n    total += error.item()\n    return total\n",
+        "unsafe",
+        why="a criterion",
+    ),
+    Bad(
+        "def log(model, batch):\n    loss = model(batch)\n    print('loss: %.3f' % loss.data[0])\n",
+        "def log(model, batch):\n    loss = model(batch)\n    print('loss: %.3f' % loss.item())\n",
+        "unsafe",
+        why="what is called a loss, in a file that names no torch",
+    ),
+    Ok("import torch\n\n\ndef first(batch):\n    return batch.data[0]\n", "a batch"),
+    Ok(
+        "import torch\n\n\ndef f(loss):\n    try:\n        return loss.data[0]\n    except IndexError:\n        return loss.item()\n",
+        "both ways",
+    ),
+    Ok(
+        "import torch\n\n\ndef f(loss, i):\n    loss.data[0] = 1\n    return loss.data[i]\n",
+        "a store, and another index",
+    ),
+)

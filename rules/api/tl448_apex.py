@@ -1,0 +1,92 @@
+"""What NVIDIA's apex no longer has, because torch has it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import Finding, Severity
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.view import Use
+
+_AMP = (
+    '`torch.amp`: the forward pass under `with torch.amp.autocast("cuda"):`, the backward pass by `torch.amp.GradScaler("cuda")`: '
+    "`scaler.scale(loss).backward()`, `scaler.step(optimizer)`, `scaler.update()`. Level O1 is that; for O2 and O3 call "
+    "`model.bfloat16()` or `model.half()` yourself."
+)
+_ADVICE = {
+    "apex.amp": f"Write {_AMP}",
+    "apex.amp.initialize": f"It goes, and so does its `opt_level`: write {_AMP}",
+    "apex.amp.scale_loss": "Write `scaler.scale(loss).backward()`, then `scaler.step(optimizer)` and `scaler.update()`, with one "
+    '`scaler = torch.amp.GradScaler("cuda")`.',
+    "apex.amp.master_params": "Write `model.parameters()`, after `scaler.unscale_(optimizer)` where gradients are clipped.",
+    "apex.amp.state_dict": "Save `scaler.state_dict()` of the `torch.amp.GradScaler`.",
+    "apex.amp.load_state_dict": "Load the state of the `torch.amp.GradScaler`; what apex saved is none.",
+    "apex.amp.half_function": "Write `@torch.amp.custom_fwd` for a function of autograd, or call it under `torch.amp.autocast`.",
+    "apex.amp.float_function": 'Call it under `torch.amp.autocast("cuda", enabled=False)` with `.float()` inputs.',
+    "apex.parallel.DistributedDataParallel": "Write `torch.nn.parallel.DistributedDataParallel(model, device_ids=[local_rank])`; "
+    "`delay_allreduce`, `message_size` and `gradient_average` have no counterpart, and gradients are averaged.",
+    "apex.parallel.Reducer": "`torch.nn.parallel.DistributedDataParallel` reduces gradients itself; by hand it is "
+    "`torch.distributed.all_reduce`.",
+    "apex.RNN": "Take the modules of `torch.nn`: `LSTM`, `GRU`, `RNN`.",
+    "apex.reparameterization": "Take `torch.nn.utils.parametrizations.weight_norm`.",
+}
+
+RULE = Rule(
+    code="TL448",
+    name="apex",
+    summary="Parts of NVIDIA's apex that were taken out because torch has them: amp, DistributedDataParallel, RNN",
+    why=(
+        "apex is built from source against the torch that is installed, so a new torch means a new apex. Its `amp`, its "
+        "`DistributedDataParallel` and its `RNN` said for years that torch's own take their place; they were taken out in 2025 "
+        "(`reparameterization` in 2022), and the import fails."
+    ),
+    fix="Manual: torch's own parts are called in other places than apex's. The advice says which.",
+    targets=tuple(_ADVICE),
+    triggers=("apex",),
+    sees_guarded=True,
+    sources=(
+        "https://github.com/NVIDIA/apex/pull/1896 (amp, DistributedDataParallel, RNN; merged 2025), read 2026-11-26",
+        "https://github.com/NVIDIA/apex/pull/1404 (reparameterization; merged 2022), read 2026-11-26",
+        "https://github.com/NVIDIA/apex/issues/1214: the maintainers send to torch's amp",
+    ),
+)
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
+    view = context.view
+    if use.kind in {"string", "store", "delete"} or not use.certain or use.name != use.target:
+        return
+    imported = isinstance(view.statement(use.node), (ast.Import, ast.ImportFrom))
+    if use.target == "apex.amp" and not imported:
+        return  # its functions are reported
+    if not imported and use.kind != "call":
+        return
+    message = f"`{use.target}` was taken out of apex, because torch has its own."
+    optional = any(isinstance(above, ast.Try) for above in view.ancestors(use.node))
+    severity = Severity.INFO if optional else Severity.WARNING
+    yield Finding("TL448", view.path, view.span(use.node), message, severity, _ADVICE[use.target])
+
+
+EXAMPLES = (
+    Bad(
+        "import torch\nfrom apex import amp\n\n\ndef prepare(model, optimizer):\n"
+        '    return amp.initialize(model, optimizer, opt_level="O1")\n',
+        why="mixed precision",
+    ),
+    Bad(
+        "from apex import amp\n\n\ndef back(loss, optimizer):\n    with amp.scale_loss(loss, optimizer) as scaled:\n        scaled.backward()\n",
+        why="the scaled loss, in a file that names no torch",
+    ),
+    Bad(
+        "import torch\nfrom apex.parallel import DistributedDataParallel as DDP\n\n\ndef wrap(model):\n    return DDP(model, delay_allreduce=True)\n",
+        why="the wrapper of modules",
+    ),
+    Bad("try:\n    from apex import amp\nexcept ImportError:\n    amp = None\n", why="what is used where it is there"),
+    Ok("import torch\n\n\ndef f(apex):\n    return apex.amp.initialize(apex)\n", "a parameter of that name"),
+    Ok(
+        "import torch\nfrom apex.optimizers import FusedAdam\n\n\ndef f(p):\n    return FusedAdam(p)\n",
+        "what apex still has",
+    ),
+    Ok("import torch\nfrom mylib import amp\n\namp.initialize(1, 2)\n", "another amp"),
+)
