@@ -76,4 +76,5 @@ class RunOptions:
     @property
     def rules(self) -> list[Rule]:
         """The rules that run."""
-        return [rule for code, rule in rules_with(self.own_rules).items() if code in self.running]
+        running = self.running
+        return [rule for code, rule in rules_with(self.own_rules).items() if code in running]

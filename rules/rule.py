@@ -269,6 +269,10 @@ class Rule:
     whole: WholeCheck | None = None
     wants: Callable[[Settings], bool] | None = None
 
+    def __hash__(self) -> int:
+        # Runs look for what they made of the same rules before: all fields of all rules would take longer than a small file.
+        return hash(self.code)
+
     @property
     def words(self) -> tuple[str, ...]:
         """Words of which at least one stands in every file the rule can match."""
