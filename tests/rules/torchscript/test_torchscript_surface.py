@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,10 @@ SPELLINGS = {
 }
 
 
+# To import torch for their names takes seconds: once is enough.
+reads_torch = pytest.mark.xdist_group("names of the installed torch")
+
+
 @pytest.fixture(scope="session")
 def torch_names() -> Mapping[str, list[str]]:
     """`dir()` of two modules of the installed torch, read in a process of its own."""
@@ -58,6 +63,7 @@ def torch_names() -> Mapping[str, list[str]]:
     return names
 
 
+@cache
 def claims() -> dict[str, list[str]]:
     """Codes of the rules that claim a target."""
     found = defaultdict(list)
@@ -81,6 +87,7 @@ def public_names(torch_names: Mapping[str, list[str]]) -> list[str]:
     return [name for name in torch_names["torch.jit"] if not name.startswith("_") and name not in NOT_PUBLIC]
 
 
+@reads_torch
 def test_every_public_name_of_torch_jit_belongs_to_exactly_one_rule(torch_names: Mapping[str, list[str]]) -> None:
     names = [*public_names(torch_names), *SUBMODULES]
     assert len(names) > 45
@@ -96,6 +103,7 @@ def test_every_c_binding_of_torchscript_belongs_to_exactly_one_rule() -> None:
     assert {name: claimants(name) for name in names if len(claimants(name)) != 1} == {}
 
 
+@reads_torch
 def test_the_list_of_c_bindings_is_that_of_the_installed_torch(torch_names: Mapping[str, list[str]]) -> None:
     if not torch_names["version"][0].startswith("2.13."):
         pytest.skip("the list was made with torch 2.13")
@@ -105,12 +113,14 @@ def test_the_list_of_c_bindings_is_that_of_the_installed_torch(torch_names: Mapp
     assert {name for name in torch_names["torch._C"] if name.startswith("_jit_")} <= set(listed)
 
 
+@reads_torch
 def test_names_left_to_the_last_rule_have_advice_of_their_own(torch_names: Mapping[str, list[str]]) -> None:
     names = [*public_names(torch_names), *SUBMODULES]
     left = [name for name in names if claimants(f"torch.jit.{name}") == ["TL139"]]
     assert [name for name in left if name not in tl139_internals._ADVICE] == []
 
 
+@reads_torch
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_every_public_name_is_reported_by_one_rule_however_it_is_spelled(
     spelling: str, torch_names: Mapping[str, list[str]], tmp_path: Path
