@@ -13,7 +13,7 @@ def server(stdio: bool) -> None:
     Editors start it themselves: docs/editors.md says how. It needs the extra `server`: pip install 'torchlift[server]'.
     """
     try:
-        from torchlift.server.language_server import make_server
+        from torchlift.server.features import make_server
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in {"pygls", "lsprotocol", "cattrs", "attrs"}:
             raise

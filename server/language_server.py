@@ -31,9 +31,7 @@ from torchlift.server.open_project import CannotFix, OpenProject, Report
 _PAUSE = 0.01
 """Seconds that are waited for further changes, of a replacement in many places, before a text is looked at. Keys of a person come
 no faster than a look takes; what comes during one is looked at together after it."""
-_FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.torchlift"
-_WATCHED = ("**/*.py", "**/*.pyi", "**/pyproject.toml", "**/torchlift.toml", "**/setup.cfg", "**/*requirements*.txt",
-            "**/*requirements*.in", "**/environment*.y*ml", "**/*.lock", "**/.gitignore", "**/*.ipynb", "**/*baseline*.json")  # fmt: skip
+FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.torchlift"
 
 _NOTEBOOKS = types.NotebookDocumentFilterWithNotebook(types.NotebookDocumentFilterNotebookType("jupyter-notebook"))
 
@@ -269,10 +267,10 @@ class TorchliftServer(LanguageServer):
             for finding in self.found_at(uri, params.range):
                 offered += await self._fixes(uri, finding)
         # Editors that fix a file when it is saved ask for this alone; nobody wants it among the fixes of one place otherwise.
-        if only and _wants(only, _FIX_ALL):
+        if only and _wants(only, FIX_ALL):
             edit = await self._fix_all(uri)
             if edit is not None:
-                offered.append(types.CodeAction("Apply all safe fixes of torchlift", _FIX_ALL, edit=edit))
+                offered.append(types.CodeAction("Apply all safe fixes of torchlift", FIX_ALL, edit=edit))
         return offered
 
     async def _fixes(self, uri: str, finding: Finding) -> list[types.CodeAction]:
@@ -361,85 +359,3 @@ def _wants(only: Any, kind: str) -> bool:
     """Whether an editor that asks for some kinds of actions, or for all, wants one of this kind."""
     asked = [str(getattr(one, "value", one)) for one in only or ()]
     return not asked or any(kind == one or kind.startswith(f"{one}.") for one in asked)
-
-
-def make_server() -> TorchliftServer:
-    """A server with everything that it answers to."""
-    server = TorchliftServer()
-
-    @server.feature(types.INITIALIZED)
-    async def _(ls: TorchliftServer, params: types.InitializedParams) -> None:
-        watching = ls.client_capabilities.workspace and ls.client_capabilities.workspace.did_change_watched_files
-        if watching and watching.dynamic_registration:
-            options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(one) for one in _WATCHED])
-            registered = types.Registration("watched", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-            await ls.client_register_capability_async(types.RegistrationParams([registered]))
-
-    @server.feature(types.INITIALIZE)
-    def _(ls: TorchliftServer, params: types.InitializeParams) -> None:
-        ls.configure(params.initialization_options)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    async def _(ls: TorchliftServer, params: types.DidOpenTextDocumentParams) -> None:
-        ls.opened(params.text_document.uri, params.text_document.text, params.text_document.version)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    async def _(ls: TorchliftServer, params: types.DidChangeTextDocumentParams) -> None:
-        text = ls.workspace.get_text_document(params.text_document.uri).source
-        ls.opened(params.text_document.uri, text, params.text_document.version)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    async def _(ls: TorchliftServer, params: types.DidCloseTextDocumentParams) -> None:
-        ls.closed(params.text_document.uri)
-
-    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
-    async def _(ls: TorchliftServer, params: types.DidOpenNotebookDocumentParams) -> None:
-        ls.notebook_opened(params.notebook_document.uri)
-
-    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
-    async def _(ls: TorchliftServer, params: types.DidChangeNotebookDocumentParams) -> None:
-        ls.notebook_opened(params.notebook_document.uri)
-
-    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
-    async def _(ls: TorchliftServer, params: types.DidCloseNotebookDocumentParams) -> None:
-        ls.closed(params.notebook_document.uri)
-
-    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
-    async def _(ls: TorchliftServer, params: types.DidSaveNotebookDocumentParams) -> None:
-        ls.written(_paths([params.notebook_document.uri]))
-
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    async def _(ls: TorchliftServer, params: types.DidSaveTextDocumentParams) -> None:
-        ls.written(_paths([params.text_document.uri]))
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    async def _(ls: TorchliftServer, params: types.DidChangeWatchedFilesParams) -> None:
-        ls.written(_paths([change.uri for change in params.changes]))
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
-    async def _(ls: TorchliftServer, params: types.DidChangeConfigurationParams) -> None:
-        sent = params.settings
-        ls.configure(sent.get("torchlift") if isinstance(sent, dict) and "torchlift" in sent else sent)
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    async def _(ls: TorchliftServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
-        ls.removed(_paths([folder.uri for folder in params.event.removed]))
-        for document in list(ls.documents.values()):
-            ls.look(ls._folder_of(document.path))
-
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
-    async def _(ls: TorchliftServer, params: types.HoverParams) -> types.Hover | None:
-        return ls.hover(params)
-
-    @server.feature(
-        types.TEXT_DOCUMENT_CODE_ACTION,
-        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, _FIX_ALL]),
-    )
-    async def _(ls: TorchliftServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-        return await ls.actions(params)
-
-    return server
-
-
-def _paths(uris: list[str]) -> list[Path]:
-    return [Path(name).resolve() for uri in uris if (name := to_fs_path(uri)) is not None]

@@ -25,7 +25,7 @@ _UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True)
-class Limits:
+class ChildLimits:
     """What one repository may cost.
 
     Attributes:
@@ -37,11 +37,11 @@ class Limits:
     memory: int = 4_000_000_000
 
 
-def answer(question: dict[str, Any], limits: Limits) -> Surveyed | None:
+def answer(question: dict[str, Any], limits: ChildLimits) -> Surveyed | None:
     """What is known of a repository; None if nothing has changed since it was last looked at. Never raises for what it holds.
 
     Args:
-        question: the fields of an `examination.Question`.
+        question: the fields of an `examination.SurveyQuestion`.
         limits: when to give up.
     """
     begun = time.perf_counter()
@@ -102,9 +102,9 @@ def main() -> None:
 def _record(asked: dict[str, Any]) -> Any:
     import resource
 
-    from torchlift.survey.examination import Question, examined, state_of
+    from torchlift.survey.examination import SurveyQuestion, examined, state_of
 
-    question = Question(**asked)
+    question = SurveyQuestion(**asked)
     try:
         state = state_of(question)
         if state and state == question.known:

@@ -6,9 +6,13 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+
+if TYPE_CHECKING:
+    from torchlift.survey.data_set import DataSet
+    from torchlift.survey.engine import Answers
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -52,13 +56,12 @@ def survey(
     """
     from torchlift.json_records.writing import plain
     from torchlift.survey import dashboard
-    from torchlift.survey.child import Limits
+    from torchlift.survey.child import ChildLimits
     from torchlift.survey.data_set import WrongDataSet, opened
     from torchlift.survey.engine import NoEngine, dask, processes
     from torchlift.survey.parquet import NoParquet, write
     from torchlift.survey.summary import summarised, text
     from torchlift.survey.targets import NoTargets, repositories
-    from torchlift.terminal.progress import ProgressLine
     from torchlift.terminal.standard_output import why_not_written
     from torchlift.versions import TorchVersion
 
@@ -76,14 +79,7 @@ def survey(
                 {"path": path, "known": data_set.state(path), "target": target, "with_plan": not no_plan}
                 for path in folders
             ]
-            shown = ProgressLine() if sys.stderr.isatty() else None
-            for done, (_, found) in enumerate(run(questions, Limits(timeout, memory * 1_000_000)), 1):
-                if found is not None:
-                    data_set.put(found)
-                if shown is not None:
-                    shown.show("", done, len(questions), "repositories")
-            if shown is not None:
-                shown.clear()
+            _keep(run(questions, ChildLimits(timeout, memory * 1_000_000)), data_set, len(questions))
             known = list(data_set.all())
             summary = summarised(known)
             if html is not None:
@@ -97,3 +93,17 @@ def survey(
     said = text(summary) if output_format == "text" else json.dumps(plain(summary), indent=2) + "\n"
     problem = why_not_written(lambda: click.echo(said, nl=False))
     sys.exit(2 if problem or summary.troubles else int(summary.findings > 0))
+
+
+def _keep(answers: Answers, data_set: DataSet, number: int) -> None:
+    """Keep each of `number` answers as it comes, and say how far it is where somebody looks."""
+    from torchlift.terminal.progress import ProgressLine
+
+    shown = ProgressLine() if sys.stderr.isatty() else None
+    for done, (_, found) in enumerate(answers, 1):
+        if found is not None:
+            data_set.put(found)
+        if shown is not None:
+            shown.show("", done, number, "repositories")
+    if shown is not None:
+        shown.clear()

@@ -26,6 +26,30 @@ def render(known: Sequence[Surveyed], summary: Summary) -> str:
 
 
 def _body(known: Sequence[Surveyed], summary: Summary) -> Iterator[Child]:
+    yield from _what_breaks(summary)
+    yield from _what_to_prepare(summary)
+    yield section(
+        "repositories",
+        "Repositories",
+        table(
+            "All repositories",
+            ("repository", "files", "findings", "safe", "to review", "by hand", "share", "TorchScript", "lowest torch"),
+            (_row(one) for one in known if one.status == "looked at"),
+        ),
+    )
+    if summary.troubles:
+        yield section(
+            "troubles",
+            "Not looked at",
+            table(
+                "Repositories that were not looked at",
+                ("repository", "status", "why"),
+                ((one.name, one.status, sentence(one.problem)) for one in summary.troubles),
+            ),
+        )
+
+
+def _what_breaks(summary: Summary) -> Iterator[Child]:
     yield section(
         "releases",
         "What breaks when",
@@ -50,6 +74,9 @@ def _body(known: Sequence[Surveyed], summary: Summary) -> Iterator[Child]:
             ((f"{row.code} {row.rule}", str(row.repositories), str(row.findings)) for row in summary.rules),
         ),
     )
+
+
+def _what_to_prepare(summary: Summary) -> Iterator[Child]:
     yield section(
         "machines",
         "What they ask of machines",
@@ -73,25 +100,6 @@ def _body(known: Sequence[Surveyed], summary: Summary) -> Iterator[Child]:
             ((str(place), ", ".join(group)) for place, group in enumerate(summary.order, 1)),
         ),
     )
-    yield section(
-        "repositories",
-        "Repositories",
-        table(
-            "All repositories",
-            ("repository", "files", "findings", "safe", "to review", "by hand", "share", "TorchScript", "lowest torch"),
-            (_row(one) for one in known if one.status == "looked at"),
-        ),
-    )
-    if summary.troubles:
-        yield section(
-            "troubles",
-            "Not looked at",
-            table(
-                "Repositories that were not looked at",
-                ("repository", "status", "why"),
-                ((one.name, one.status, sentence(one.problem)) for one in summary.troubles),
-            ),
-        )
 
 
 def _row(one: Surveyed) -> tuple[Child, ...]:

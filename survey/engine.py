@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
-from torchlift.survey.child import Limits, answer
+from torchlift.survey.child import ChildLimits, answer
 from torchlift.survey.record import Surveyed
 
 Questions = Sequence[Mapping[str, Any]]
 Answers = Iterator[tuple[str, Surveyed | None]]
 """Folder by folder, as they come: what is known of it, None if nothing has changed."""
-Engine = Callable[[Questions, Limits], Answers]
+Engine = Callable[[Questions, ChildLimits], Answers]
 
 _IN_HAND = 4
 """Repositories that each thread of a cluster is given at a time."""
@@ -31,7 +31,7 @@ class NoEngine(Exception):
 def processes(jobs: int) -> Engine:
     """So many processes at a time, on this machine."""
 
-    def run(questions: Questions, limits: Limits) -> Answers:
+    def run(questions: Questions, limits: ChildLimits) -> Answers:
         pool = ThreadPoolExecutor(jobs)
         try:
             asked = {pool.submit(answer, dict(question), limits): str(question["path"]) for question in questions}
@@ -57,7 +57,7 @@ def dask(scheduler: str | None, jobs: int) -> Engine:
     except ImportError:
         raise NoEngine("`--engine dask` needs dask.distributed; run: pip install 'torchlift[dask]'") from None
 
-    def run(questions: Questions, limits: Limits) -> Answers:
+    def run(questions: Questions, limits: ChildLimits) -> Answers:
         try:
             made = None if scheduler else LocalCluster(
                 n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
@@ -77,7 +77,7 @@ def dask(scheduler: str | None, jobs: int) -> Engine:
     return run
 
 
-def _asked(client: Any, questions: Questions, limits: Limits) -> Answers:
+def _asked(client: Any, questions: Questions, limits: ChildLimits) -> Answers:
     """Ask a cluster, some questions at a time: what a worker has found is lost with it until it was fetched."""
     from distributed import TimeoutError as NothingYet
     from distributed import wait

@@ -29,7 +29,7 @@ _MOST_FINDINGS = 20_000
 
 
 @dataclass(frozen=True)
-class Question:
+class SurveyQuestion:
     """What is asked about a repository.
 
     Attributes:
@@ -45,7 +45,7 @@ class Question:
     with_plan: bool = True
 
 
-def state_of(question: Question) -> str:
+def state_of(question: SurveyQuestion) -> str:
     """A digest of the files of a repository, of torchlift and of the question; empty where files may still change unseen.
 
     Raises:
@@ -55,7 +55,7 @@ def state_of(question: Question) -> str:
     return digest([code_state(), tree, question.target, question.with_plan]) if tree else ""
 
 
-def examined(question: Question, state: str) -> Surveyed:
+def examined(question: SurveyQuestion, state: str) -> Surveyed:
     """What is known of a repository."""
     folder = Path(question.path)
     name = distribution_name(folder) or folder.name

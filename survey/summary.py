@@ -46,7 +46,7 @@ class MachineRow:
 
 
 @dataclass(frozen=True)
-class Trouble:
+class NotLookedAt:
     """A repository that was not looked at."""
 
     name: str
@@ -79,7 +79,7 @@ class Summary:
     rules: tuple[RuleRow, ...]
     machines: tuple[MachineRow, ...]
     order: tuple[tuple[str, ...], ...]
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[NotLookedAt, ...]
 
 
 def summarised(known: Sequence[Surveyed]) -> Summary:
@@ -127,7 +127,7 @@ def summarised(known: Sequence[Surveyed]) -> Summary:
             for key, names in sorted(machines.items(), key=lambda item: _rank(item[0][0]))
         ),
         tuple(tuple(one.name for one in group) for group in in_order(seen)),
-        tuple(Trouble(one.name, one.path, one.status, one.problem) for one in known if one.status != "looked at"),
+        tuple(NotLookedAt(one.name, one.path, one.status, one.problem) for one in known if one.status != "looked at"),
     )
 
 

@@ -40,7 +40,7 @@ _NODES = (
 
 
 @dataclass
-class Function:
+class ArchiveFunction:
     """A function or method.
 
     Attributes:
@@ -65,7 +65,7 @@ class Function:
 
 
 @dataclass
-class Class:
+class ArchiveClass:
     """A class.
 
     Attributes:
@@ -81,13 +81,13 @@ class Class:
     kind: str
     attributes: dict[str, str] = field(default_factory=dict)
     constants: dict[str, ast.expr] = field(default_factory=dict)
-    methods: dict[str, Function] = field(default_factory=dict)
+    methods: dict[str, ArchiveFunction] = field(default_factory=dict)
     parameters: frozenset[str] = frozenset()
     buffers: frozenset[str] = frozenset()
 
 
 @dataclass
-class Code:
+class ArchiveCode:
     """All code of an archive.
 
     Attributes:
@@ -95,8 +95,8 @@ class Code:
         refused: why the code is not what torch's printer writes, or does more than compute; None if it does not.
     """
 
-    classes: dict[str, Class] = field(default_factory=dict)
-    functions: dict[str, Function] = field(default_factory=dict)
+    classes: dict[str, ArchiveClass] = field(default_factory=dict)
+    functions: dict[str, ArchiveFunction] = field(default_factory=dict)
     refused: str | None = None
 
     def operators(self) -> list[str]:
@@ -104,16 +104,16 @@ class Code:
         nodes = [function.node for function in self.everything()]
         return sorted({name for node in nodes for part in ast.walk(node) if (name := operator_of(part))})
 
-    def everything(self) -> Iterator[Function]:
+    def everything(self) -> Iterator[ArchiveFunction]:
         """All functions and methods."""
         yield from self.functions.values()
         for kind in self.classes.values():
             yield from kind.methods.values()
 
 
-def parsed(files: dict[str, str]) -> Code:
+def parsed(files: dict[str, str]) -> ArchiveCode:
     """The code of these files, by their names below `code/`."""
-    code = Code()
+    code = ArchiveCode()
     for name, text in files.items():
         prefix = name.removesuffix(".py").replace("/", ".")
         try:
@@ -190,7 +190,7 @@ def _imports_own(node: ast.stmt) -> bool:
     )
 
 
-def _class(prefix: str, node: ast.ClassDef) -> Class:
+def _class(prefix: str, node: ast.ClassDef) -> ArchiveClass:
     kind = node.bases[0].id if node.bases and isinstance(node.bases[0], ast.Name) else ""
     if (
         node.decorator_list
@@ -198,7 +198,7 @@ def _class(prefix: str, node: ast.ClassDef) -> Class:
         or kind not in ("", "Module", "NamedTuple", "Enum", "Interface", "ModuleInterface")
     ):
         raise BadArchive(f"has a class {node.name} of a kind that TorchScript does not have")
-    made = Class(f"{prefix}.{_plain(node.name)}", kind)
+    made = ArchiveClass(f"{prefix}.{_plain(node.name)}", kind)
     for part in node.body:
         if isinstance(part, ast.FunctionDef):
             if _is_pythons(part.name) and part.name not in _METHOD_DUNDERS:
@@ -227,7 +227,7 @@ def _class(prefix: str, node: ast.ClassDef) -> Class:
     return made
 
 
-def _annotated(made: Class, name: str, annotation: ast.expr, value: ast.expr | None) -> None:
+def _annotated(made: ArchiveClass, name: str, annotation: ast.expr, value: ast.expr | None) -> None:
     if value is not None:
         made.constants[_plain(name)] = _literal(value)
     else:
@@ -244,7 +244,7 @@ def type_text(node: ast.expr) -> str:
     return ast.unparse(node)
 
 
-def _function(node: ast.FunctionDef, *, method: bool, check: bool = True) -> Function:
+def _function(node: ast.FunctionDef, *, method: bool, check: bool = True) -> ArchiveFunction:
     given = node.args
     if node.decorator_list or given.vararg or given.kwarg or given.posonlyargs:
         raise BadArchive(f"has a function {node.name} with parameters that TorchScript does not write")
@@ -257,7 +257,7 @@ def _function(node: ast.FunctionDef, *, method: bool, check: bool = True) -> Fun
         parameters.append((parameter.arg, kind, None if value is None else ast.unparse(_literal(value))))
     if check:
         _Look(node).check()
-    return Function(node.name, node, parameters, "Any" if node.returns is None else type_text(node.returns))
+    return ArchiveFunction(node.name, node, parameters, "Any" if node.returns is None else type_text(node.returns))
 
 
 def _literal(node: ast.expr) -> ast.expr:

@@ -10,7 +10,7 @@ import ast
 import re
 from pathlib import Path
 
-from torchlift.convert.archive.code import Code, dotted
+from torchlift.convert.archive.code import ArchiveCode, dotted
 from torchlift.convert.archive.copies import write_copy
 
 _ELSEWHERE = r"(?:cuda|hip|xpu|mps|npu|mlu|hpu)(?::\d{1,3})?"
@@ -18,7 +18,7 @@ _WRITTEN = re.compile(rf"""(torch\.device\()(["']){_ELSEWHERE}\2(\))""".encode()
 _NAME = re.compile(_ELSEWHERE)
 
 
-def other_devices(code: Code) -> list[str]:
+def other_devices(code: ArchiveCode) -> list[str]:
     """Devices besides the CPU that the code names, sorted."""
     return sorted(
         {

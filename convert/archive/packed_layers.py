@@ -13,7 +13,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from torchlift.convert.archive.code import Code, dotted, operator_of
+from torchlift.convert.archive.code import ArchiveCode, dotted, operator_of
 from torchlift.convert.archive.copies import write_copy
 from torchlift.convert.archive.torchscript import TorchScript
 from torchlift.convert.archive.values import STORAGES, Tensor, Thing
@@ -29,7 +29,7 @@ _RUNS = {
 }
 
 
-def has_packed_layers(code: Code) -> bool:
+def has_packed_layers(code: ArchiveCode) -> bool:
     """Whether the code calls packed layers."""
     return any(name.startswith("prepacked::") for name in code.operators())
 

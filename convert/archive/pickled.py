@@ -28,7 +28,7 @@ class Global:
 
 
 @dataclass(eq=False)
-class Made:
+class PickledCall:
     """What calling `maker` with `args` would give, filled in with `state`, `items` and `pairs`."""
 
     maker: Any
@@ -148,7 +148,7 @@ class _Machine:
         self.stack.append(Pairs())
 
     def _empty_set(self, argument: Any) -> None:
-        self.stack.append(Made(Global("builtins", "set"), ()))
+        self.stack.append(PickledCall(Global("builtins", "set"), ()))
 
     def _list(self, argument: Any) -> None:
         self.stack.append(self._since_mark())
@@ -157,7 +157,7 @@ class _Machine:
         self.stack.append(tuple(self._since_mark()))
 
     def _frozenset(self, argument: Any) -> None:
-        self.stack.append(Made(Global("builtins", "frozenset"), (self._since_mark(),)))
+        self.stack.append(PickledCall(Global("builtins", "frozenset"), (self._since_mark(),)))
 
     def _dict(self, argument: Any) -> None:
         self.stack.append(Pairs(_paired(self._since_mark())))
@@ -189,7 +189,7 @@ class _Machine:
 
     def _extend(self, items: list[Any]) -> None:
         target = self.stack[-1]
-        (target.items if isinstance(target, Made) else target).extend(items)
+        (target.items if isinstance(target, PickledCall) else target).extend(items)
 
     def _setitem(self, argument: Any) -> None:
         value, key = self.stack.pop(), self.stack.pop()
@@ -236,12 +236,12 @@ class _Machine:
     def _make(self, maker: Any, args: Any) -> None:
         if isinstance(maker, Global):
             self.calls[maker] = None
-        self.stack.append(Made(maker, args))
+        self.stack.append(PickledCall(maker, args))
 
     def _build(self, argument: Any) -> None:
         state = self.stack.pop()
         target = self.stack[-1]
-        if not isinstance(target, Made):
+        if not isinstance(target, PickledCall):
             raise TypeError("state for something that has none")
         target.state = state
 

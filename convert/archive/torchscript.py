@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from torchlift.convert.archive.code import Code, parsed
+from torchlift.convert.archive.code import ArchiveCode, parsed
 from torchlift.convert.archive.pickled import Global, read_pickle
 from torchlift.convert.archive.values import Tensor, Thing, Values
 from torchlift.convert.archive.zip_entries import BadArchive, ZipEntries
@@ -42,7 +42,7 @@ class TorchScript:
 
     prefix: str
     version: str
-    code: Code
+    code: ArchiveCode
     model: Thing | None
     constants: list[Any] = field(default_factory=list)
     traced: dict[str, list[Any]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from torchlift.convert.archive.pickled import Global, Made, Pairs, Stored
+from torchlift.convert.archive.pickled import Global, Pairs, PickledCall, Stored
 from torchlift.convert.archive.zip_entries import BadArchive
 
 _DEEPEST = 120
@@ -129,7 +129,7 @@ class Values:
             return self._dictionary(value.pairs, depth)
         if isinstance(value, Stored):
             return self._storage(value, depth)
-        if isinstance(value, Made):
+        if isinstance(value, PickledCall):
             return self._object(value, depth)
         return value
 
@@ -152,7 +152,7 @@ class Values:
             return ("storage", _DTYPES.get(key[1].name, key[1].name), str(key[2]), str(key[3]))
         return Thing(Global("", "persistent"), state=key)
 
-    def _object(self, value: Made, depth: int) -> Any:
+    def _object(self, value: PickledCall, depth: int) -> Any:
         maker = self.of(value.maker, depth)
         args = self.of(value.args, depth)
         if not isinstance(maker, Global):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from torchlift.convert.archive.code import LIBRARIES, NAMESPACES, Code
+from torchlift.convert.archive.code import LIBRARIES, NAMESPACES, ArchiveCode
 from torchlift.convert.archive.model_file import ModelFile, read_model_file
 from torchlift.convert.archive.packed_layers import has_packed_layers
 from torchlift.convert.archive.pickled import Global
@@ -95,7 +95,7 @@ def _recorded(inputs: list[object] | None) -> list[object] | None:
     return None if inputs is None else [written(value) for value in inputs]
 
 
-def _vendors(code: Code, imports: list[str]) -> list[str]:
+def _vendors(code: ArchiveCode, imports: list[str]) -> list[str]:
     names = {name.partition("::")[0] for name in code.operators()} - (NAMESPACES - LIBRARIES)
     for text in [*imports, *(kind for one in code.classes.values() for kind in one.attributes.values())]:
         match = _CLASS_OF_A_LIBRARY.match(text)

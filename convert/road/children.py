@@ -11,7 +11,7 @@ from torchlift.convert.road.comparing import compare
 from torchlift.convert.road.step import (
     Emit,
     Exported,
-    Problem,
+    NoResult,
     Task,
     bounded,
     callee,
@@ -24,7 +24,7 @@ from torchlift.convert.road.step import (
 
 
 def list_inputs(task: Task, emit: Emit) -> None:
-    """Emits `Found`, or a `Problem`: the first inputs with which the archive runs."""
+    """Emits `FoundInputs`, or a `NoResult`: the first inputs with which the archive runs."""
     with said(emit), bounded(task), warnings_off():
         from torchlift.convert.road.trying import first_that_runs
 
@@ -33,7 +33,7 @@ def list_inputs(task: Task, emit: Emit) -> None:
 
 
 def export(task: Task, emit: Emit) -> None:
-    """Writes the exported program, or emits a `Problem`."""
+    """Writes the exported program, or emits a `NoResult`."""
     with said(emit), bounded(task), warnings_off():
         import torch
 
@@ -43,14 +43,14 @@ def export(task: Task, emit: Emit) -> None:
 
         model = eager_module(Path(task.path), task.flow)
         if model is None:
-            emit(Problem("no further way"))
+            emit(NoResult("no further way"))
             return
         inputs = made(*task.tries[0], below=task.below)
         script = callee(loaded(task), task.method)
         named = _has_named_tuple(script(*made(*task.tries[0], below=task.below).args, **inputs.kwargs))
         possible = list(ways(inputs, [inputs], named))
         if task.way >= len(possible):
-            emit(Problem("no further way"))
+            emit(NoResult("no further way"))
             return
         way = possible[task.way]
         name = f"{way.name}, with operators for branches and loops" if task.flow else way.name
@@ -59,7 +59,7 @@ def export(task: Task, emit: Emit) -> None:
             program = exported(module, way)
             torch.export.save(program, task.program)
         except Exception as error:
-            emit(Problem(f"{name}: {_why(error)}"))
+            emit(NoResult(f"{name}: {_why(error)}"))
             return
         emit(Exported(name, fixed_sizes(program, way), way.plain, task.flow))
 
@@ -81,7 +81,7 @@ def convert_graph(task: Task, emit: Emit) -> None:
         from torchlift.convert.road.made_inputs import made
 
         if task.method != "forward":
-            emit(Problem("torch's converter knows `forward` only"))
+            emit(NoResult("torch's converter knows `forward` only"))
             return
         inputs = made(*task.tries[0], below=task.below)
         named = _has_named_tuple(loaded(task)(*inputs.args, **inputs.kwargs))
@@ -90,13 +90,13 @@ def convert_graph(task: Task, emit: Emit) -> None:
             program = TS2EPConverter(loaded(task), tuple(inputs.args), inputs.kwargs or None).convert()
             torch.export.save(program, task.program)
         except Exception as error:
-            emit(Problem(f"{type(error).__name__}: {first_line(error)}"))
+            emit(NoResult(f"{type(error).__name__}: {first_line(error)}"))
             return
         emit(Exported("torch's converter", {}, named))
 
 
 def prove(task: Task, emit: Emit) -> None:
-    """Emits `Compared` for each case: the archive against the program in `task.program`."""
+    """Emits `CaseDifferences` for each case: the archive against the program in `task.program`."""
     with said(emit), bounded(task), warnings_off():
         import torch
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 if TYPE_CHECKING:
-    from torchlift.convert.road.converting import Wish
-    from torchlift.convert.road.given_inputs import Given
+    from torchlift.convert.road.converting import ConvertWish
+    from torchlift.convert.road.given_inputs import GivenInputs
     from torchlift.convert.road.record import Conversion
 
 _ARCHIVES = (".pt", ".pth", ".ts", ".jit", ".torchscript", ".ptl")
@@ -72,10 +72,10 @@ def convert(
     Each program is compared with its archive, call by call; it is written only where both do the same. Of folders, files that
     are named as archives are taken. Exit status 0: all are converted; 1: one is not; 2: torchlift or its input failed.
     """
-    from torchlift.convert.road.converting import Wish
+    from torchlift.convert.road.converting import ConvertWish
     from torchlift.testing.processes import TorchUnavailable
 
-    wish = Wish(
+    wish = ConvertWish(
         _inputs(inputs, inputs_file),
         _evidence(evidence),
         methods,
@@ -104,7 +104,9 @@ def convert(
     _report(done, as_json)
 
 
-def _converted(paths: list[tuple[Path, Path]], output: Path | None, wish: Wish, several: bool) -> list[Conversion]:
+def _converted(
+    paths: list[tuple[Path, Path]], output: Path | None, wish: ConvertWish, several: bool
+) -> list[Conversion]:
     from torchlift.convert.road.converting import Converter
     from torchlift.testing.processes import FreshProcesses
 
@@ -144,7 +146,7 @@ def _paths(files: tuple[Path, ...]) -> list[tuple[Path, Path]]:
     return list(found.items())
 
 
-def _inputs(words: str | None, file: Path | None) -> Given | None:
+def _inputs(words: str | None, file: Path | None) -> GivenInputs | None:
     from torchlift.convert.road.given_inputs import InputsUnreadable, given_by_user
     from torchlift.file_bytes import file_bytes
 

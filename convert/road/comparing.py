@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from torchlift.convert.road.step import Compared, Difference, Emit, Task, callee, loaded
+from torchlift.convert.road.step import CaseDifferences, Difference, Emit, Task, callee, loaded
 
 _CALLS = 2
 
@@ -32,7 +32,7 @@ def compare(task: Task, other: Any, emit: Emit, *, plain: bool, gradients: bool 
                     continue
                 differences.append((one.aspect, one.path, one.left, one.right, one.extent))
         differences += _state(script, other)
-        emit(Compared(name, words, _CALLS, differences))
+        emit(CaseDifferences(name, words, _CALLS, differences))
 
 
 def _cases(given: Any, script: Any, reads_dtype: bool) -> Iterator[tuple[str, Any]]:

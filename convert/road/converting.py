@@ -17,12 +17,12 @@ from torchlift.convert.archive.code import LIBRARIES
 from torchlift.convert.archive.devices import other_devices
 from torchlift.convert.archive.model_file import ModelFile
 from torchlift.convert.road.further_children import module_name
-from torchlift.convert.road.given_inputs import Given, from_evidence, recorded
+from torchlift.convert.road.given_inputs import GivenInputs, from_evidence, recorded
 from torchlift.convert.road.judging import unequal, verdict_on
 from torchlift.convert.road.record import CONVERSION_SCHEMA, Conversion, Manifest, TriedWay
 from torchlift.convert.road.search import searched
-from torchlift.convert.road.source import UNPACKED, Source, read_source
-from torchlift.convert.road.step import Compared, Exported, Found, Problem, Task
+from torchlift.convert.road.source import UNPACKED, LoadedArchive, read_source
+from torchlift.convert.road.step import CaseDifferences, Exported, FoundInputs, NoResult, Task
 from torchlift.json_records.writing import plain
 from torchlift.lazy_dataclass import dataclass
 from torchlift.testing.processes import FreshProcesses
@@ -42,7 +42,7 @@ _ASKS_DTYPE = frozenset(
 
 
 @dataclass(frozen=True)
-class Wish:
+class ConvertWish:
     """What the user asked for.
 
     Attributes:
@@ -57,7 +57,7 @@ class Wish:
         aoti, executorch: whether the program is also compiled for these.
     """
 
-    inputs: Given | None = None
+    inputs: GivenInputs | None = None
     evidence: Any = None
     methods: tuple[str, ...] = ()
     allowed: frozenset[str] = frozenset()
@@ -79,7 +79,9 @@ class Converter:
         tell: gets a few words about what happens now.
     """
 
-    def __init__(self, wish: Wish, processes: FreshProcesses, tell: Callable[[str], None] = lambda words: None) -> None:
+    def __init__(
+        self, wish: ConvertWish, processes: FreshProcesses, tell: Callable[[str], None] = lambda words: None
+    ) -> None:
         self._wish, self._processes, self._tell = wish, processes, tell
         self._taken: dict[Path, Path] = {}
         """What this run wrote, and the archive that it is of: a module serves all methods of one, and no other archive."""
@@ -105,7 +107,7 @@ class Converter:
                 done = self._method(path, source, method, place)
                 yield replace(done, seconds=round(time.monotonic() - started, 1))
 
-    def _method(self, path: Path, source: Source, method: str, target: Path) -> Conversion:
+    def _method(self, path: Path, source: LoadedArchive, method: str, target: Path) -> Conversion:
         found, digests = source.found, source.digests
         assert found.torchscript is not None
         start = Conversion(str(path), method, "failed", "")
@@ -150,9 +152,11 @@ class Converter:
             return f"{target} is there already; --overwrite replaces it."
         return ""
 
-    def _inputs(self, found: ModelFile, task: Task, wish: Wish, path: Path) -> tuple[Given | None, Task, str]:
+    def _inputs(
+        self, found: ModelFile, task: Task, wish: ConvertWish, path: Path
+    ) -> tuple[GivenInputs | None, Task, str]:
         assert found.torchscript is not None
-        sources: list[list[Given]] = []
+        sources: list[list[GivenInputs]] = []
         if wish.inputs is not None:
             sources.append([wish.inputs])
         else:
@@ -164,13 +168,13 @@ class Converter:
             guessed = tries[0].source == "search"
             asked = replace(task, tries=[(one.args, one.kwargs) for one in tries], searched=guessed)
             result = self._run("list_inputs", asked)
-            if isinstance(result, Found):
+            if isinstance(result, FoundInputs):
                 given = replace(tries[0] if guessed else _same(tries, result), args=result.args, kwargs=result.kwargs)
                 if given.source == "search":
                     given = replace(given, said=f"{given.said} Tried: {result.tried}.")
                 settled = replace(task, tries=[(given.args, given.kwargs)], below=result.below)
                 return given, settled, ""
-            problem = result.text if isinstance(result, Problem) else "the archive gave no answer"
+            problem = result.text if isinstance(result, NoResult) else "the archive gave no answer"
             if wish.inputs is not None:
                 break
         return None, task, problem
@@ -186,7 +190,7 @@ class Converter:
             function = "convert_graph" if number == _CONVERTER else "export"
             made = self._run(function, replace(task, way=number, flow=flow))
             if not isinstance(made, Exported):
-                problem = made.text if isinstance(made, Problem) else "it gave no answer"
+                problem = made.text if isinstance(made, NoResult) else "it gave no answer"
                 if problem == "no further way":
                     ended.add(flow)
                     continue
@@ -213,11 +217,11 @@ class Converter:
             start, outcome="failed", said=f"{start.path}: no way makes a program; the first: {first}.", tried=tried
         )
 
-    def _python(self, start: Conversion, task: Task, source: Source, target: Path) -> Conversion:
+    def _python(self, start: Conversion, task: Task, source: LoadedArchive, target: Path) -> Conversion:
         self._tell(f"{Path(start.path).name}: Python")
         made = self._run("emit_python", task)
         if not isinstance(made, Exported):
-            reason = made.text if isinstance(made, Problem) else "it gave no answer"
+            reason = made.text if isinstance(made, NoResult) else "it gave no answer"
             return replace(start, outcome="failed", said=f"{start.path} cannot be written as Python: {reason}.")
         cases, problem = self._cases("prove_python", task)
         done = verdict_on(start, made, cases, problem, self._wish.allowed)
@@ -277,7 +281,7 @@ class Converter:
                 continue
             self._tell(f"{Path(done.path).name}: {name}")
             made = self._run(function, replace(task, seconds=_COMPILING * task.seconds))
-            failed = made.text if isinstance(made, Problem) else None
+            failed = made.text if isinstance(made, NoResult) else None
             if failed is None:
                 cases, problem = self._cases(proof, task)
                 judged = verdict_on(done, Exported(name, {}, False), cases, problem, self._wish.allowed)
@@ -285,18 +289,20 @@ class Converter:
             also.append(TriedWay(name, failed))
         return replace(done, also=also)
 
-    def _cases(self, function: str, task: Task) -> tuple[list[Compared], str]:
+    def _cases(self, function: str, task: Task) -> tuple[list[CaseDifferences], str]:
         ending = self._processes.run(_target(function), task, timeout=_PATIENCE * task.seconds)
-        problems = [one.text for one in ending.records if isinstance(one, Problem)]
-        return [one for one in ending.records if isinstance(one, Compared)], "; ".join(problems) or _ended(ending)
+        problems = [one.text for one in ending.records if isinstance(one, NoResult)]
+        return [one for one in ending.records if isinstance(one, CaseDifferences)], "; ".join(problems) or _ended(
+            ending
+        )
 
     def _run(self, function: str, task: Task) -> Any:
-        """The last that a step said; a `Problem` if it did not come to its end."""
+        """The last that a step said; a `NoResult` if it did not come to its end."""
         ending = self._processes.run(_target(function), task, timeout=_PATIENCE * task.seconds)
         problem = _ended(ending)
         if problem:
-            return Problem(problem)
-        return ending.records[-1] if ending.records else Problem("it gave no answer")
+            return NoResult(problem)
+        return ending.records[-1] if ending.records else NoResult("it gave no answer")
 
 
 def _target(function: str) -> str:
@@ -318,7 +324,7 @@ def _ended(ending: Any) -> str:
     return ""
 
 
-def _same(tries: list[Given], found: Found) -> Given:
+def _same(tries: list[GivenInputs], found: FoundInputs) -> GivenInputs:
     return next(one for one in tries if (one.args, one.kwargs) == (found.args, found.kwargs))
 
 

@@ -144,7 +144,7 @@ def module_text(name: str, archive: str, body: str, libraries: tuple[str, ...]) 
     return head.replace("\n\n\nimport torch", "\n\nimport torch") + body
 
 
-def test_text(name: str, task: Task, args: list[Any], kwargs: dict[str, Any]) -> str:
+def text_of_test(name: str, task: Task, args: list[Any], kwargs: dict[str, Any]) -> str:
     """The text of the test beside it, which calls the method of the task with such inputs."""
     below, moved = task.below, task.moved
     given = [code_of(value, below) for value in args]

@@ -13,7 +13,7 @@ from torchlift.convert.road.comparing import compare
 from torchlift.convert.road.step import (
     Emit,
     Exported,
-    Problem,
+    NoResult,
     Task,
     bounded,
     first_line,
@@ -34,7 +34,7 @@ def compile_package(task: Task, emit: Emit) -> None:
         except Exception as error:
             compiler = "compiler" in str(error).lower() or "g++" in str(error)
             hint = "; AOTInductor needs a C++ compiler, such as g++" if compiler else ""
-            emit(Problem(f"{type(error).__name__}: {first_line(error)}{hint}"))
+            emit(NoResult(f"{type(error).__name__}: {first_line(error)}{hint}"))
             return
         emit(Exported("AOTInductor", {}, False))
 
@@ -56,12 +56,12 @@ def lower_for_executorch(task: Task, emit: Emit) -> None:
         try:
             to_edge_transform_and_lower = importlib.import_module("executorch.exir").to_edge_transform_and_lower
         except ImportError:
-            emit(Problem("ExecuTorch is not installed here; `pip install executorch` brings it"))
+            emit(NoResult("ExecuTorch is not installed here; `pip install executorch` brings it"))
             return
         try:
             program = to_edge_transform_and_lower(torch.export.load(task.program)).to_executorch()
         except Exception as error:
-            emit(Problem(f"{type(error).__name__}: {first_line(error)}"))
+            emit(NoResult(f"{type(error).__name__}: {first_line(error)}"))
             return
         with Path(task.program).with_suffix(".pte").open("wb") as file:
             program.write_to_file(file)
@@ -77,7 +77,7 @@ def prove_lowered(task: Task, emit: Emit) -> None:
         runtime = importlib.import_module("executorch.runtime").Runtime.get()
         method = runtime.load_program(Path(task.program).with_suffix(".pte")).load_method("forward")
         if method is None:
-            emit(Problem("ExecuTorch's runtime finds no method in the program"))
+            emit(NoResult("ExecuTorch's runtime finds no method in the program"))
             return
         spec = torch.export.load(task.program).call_spec.out_spec
 
@@ -101,7 +101,7 @@ def _without_gradients(package: Any) -> Any:
 def emit_python(task: Task, emit: Emit) -> None:
     """Writes a module, its weights and a test into the folder `task.program`, named as the archive."""
     with said(emit), bounded(task), warnings_off():
-        from torchlift.convert.road.emitting import module_text, test_text, write_weights
+        from torchlift.convert.road.emitting import module_text, text_of_test, write_weights
         from torchlift.convert.translation.eager import python_of
 
         path, folder = Path(task.path), Path(task.program)
@@ -111,7 +111,7 @@ def emit_python(task: Task, emit: Emit) -> None:
         compile(text, f"{name}.py", "exec", dont_inherit=True)
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
         args, kwargs = task.tries[0]
-        test = test_text(name, task, args, kwargs)
+        test = text_of_test(name, task, args, kwargs)
         (folder / f"test_{name}.py").write_text(test, encoding="utf-8")
         write_weights(weights, folder / f"{name}.safetensors")
         emit(Exported("python", {}, False))

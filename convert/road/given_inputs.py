@@ -21,7 +21,7 @@ class InputsUnreadable(ValueError):
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenInputs:
     """Inputs of one call, as JSON: tensors are strings such as `float32[4,3]`, strings are `{"str": "relu"}`.
 
     Attributes:
@@ -56,7 +56,7 @@ def in_words(value: Any) -> str:
     return json.dumps(value)
 
 
-def given_by_user(text: str) -> Given:
+def given_by_user(text: str) -> GivenInputs:
     """Inputs as `--inputs` takes them, separated by blanks. Raises `InputsUnreadable`."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -73,7 +73,7 @@ def given_by_user(text: str) -> Given:
         else:
             args.append(value)
         rest = rest.lstrip(" \t,")
-    return Given(args, kwargs, "user")
+    return GivenInputs(args, kwargs, "user")
 
 
 def _one(text: str) -> tuple[Any, str]:
@@ -112,14 +112,14 @@ def _checked(value: Any) -> Any:
     return value
 
 
-def recorded(archive: TorchScript, method: str) -> list[Given]:
+def recorded(archive: TorchScript, method: str) -> list[GivenInputs]:
     """Example inputs that a trace carries; torch keeps their types and shapes, not their values, and no names."""
     if method not in archive.traced:
         return []
     values = [written(value) for value in archive.traced[method]]
     if any(_unknown(value) for value in values):
         return []
-    return [Given(values, {}, "trace")]
+    return [GivenInputs(values, {}, "trace")]
 
 
 def _unknown(value: Any) -> bool:
@@ -128,7 +128,7 @@ def _unknown(value: Any) -> bool:
     return any(map(_unknown, value)) if isinstance(value, list) else False
 
 
-def from_evidence(evidence: Any, content: str, method: str) -> list[Given]:
+def from_evidence(evidence: Any, content: str, method: str) -> list[GivenInputs]:
     """Inputs of recorded calls of values that were written to this archive, most frequent first.
 
     Args:
@@ -136,13 +136,13 @@ def from_evidence(evidence: Any, content: str, method: str) -> list[Given]:
         content: hash of the archive, as evidence names it.
         method: that was called.
     """
-    found: dict[str, Given] = {}
+    found: dict[str, GivenInputs] = {}
     for site in evidence.sites:
         for value in site.values:
             if not any(one.content == content for one in value.wrote):
                 continue
             for call in sorted(value.calls, key=lambda call: -call.count):
                 if call.method == method:
-                    given = Given(call.args, call.kwargs, "evidence", f"recorded at {site.file}:{site.line}.")
+                    given = GivenInputs(call.args, call.kwargs, "evidence", f"recorded at {site.file}:{site.line}.")
                     found.setdefault(str(given), given)
     return list(found.values())

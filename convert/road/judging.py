@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from torchlift.convert.road.record import ComparedCase, Conversion
-from torchlift.convert.road.step import Compared, Exported
+from torchlift.convert.road.step import CaseDifferences, Exported
 from torchlift.testing.difference import Mismatch
 from torchlift.testing.verdict import Verdict, judge, worst
 
@@ -13,7 +13,7 @@ _GIVEN = "inputs as given"
 
 
 def verdict_on(
-    start: Conversion, made: Exported, cases: list[Compared], problem: str, allowed: frozenset[str]
+    start: Conversion, made: Exported, cases: list[CaseDifferences], problem: str, allowed: frozenset[str]
 ) -> Conversion:
     """What the compared cases say of a program.
 

@@ -16,7 +16,7 @@ def made(args: list[Any], kwargs: dict[str, Any], below: int = _BELOW) -> Inputs
     """The inputs, on the CPU.
 
     Args:
-        args, kwargs: as in `Given`.
+        args, kwargs: as in `GivenInputs`.
         below: what whole numbers in tensors stay below where the words do not say.
     """
     maker = _Maker(below)

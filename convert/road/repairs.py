@@ -32,7 +32,7 @@ def repaired(call: Call, error: str) -> Iterator[Call]:
     """Calls that differ in one place, likely ones first.
 
     Args:
-        call: args and kwargs, as in `Given`.
+        call: args and kwargs, as in `GivenInputs`.
         error: the message that it ended with.
     """
     for _, changed in sorted(_places(call, error), key=lambda one: one[0] + _weight(one[1])):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from torchlift.convert.archive.model_file import ModelFile
-from torchlift.convert.road.given_inputs import Given
+from torchlift.convert.road.given_inputs import GivenInputs
 
 _MOST = 160
 _LAYERS = 8
@@ -24,7 +24,7 @@ _COMMON = (
 _SAID = "Nobody gave inputs: these were found by trying, and that they run does not make them the intended ones."
 
 
-def searched(found: ModelFile, method: str) -> Iterator[Given]:
+def searched(found: ModelFile, method: str) -> Iterator[GivenInputs]:
     """Inputs to try, one after the other; nothing where the types leave too much open."""
     script = found.torchscript
     kind = script.code.classes.get(str(script.model.kind)) if script and script.model else None
@@ -39,7 +39,7 @@ def searched(found: ModelFile, method: str) -> Iterator[Given]:
     alike = ([_options(type_, [one])[:1] for _, type_ in wanted] for one in tensors)  # type: ignore[index]
     free = [_options(type_, tensors) or [] for _, type_ in wanted]
     for choice in itertools.chain((tuple(one[0] for one in row) for row in alike), _by_sum(free)):
-        given = Given(list(choice), {}, "search", _SAID)
+        given = GivenInputs(list(choice), {}, "search", _SAID)
         if str(given) not in tried:
             tried[str(given)] = None
             yield given

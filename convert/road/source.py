@@ -20,7 +20,7 @@ UNPACKED = (
 
 
 @dataclass(frozen=True)
-class Source:
+class LoadedArchive:
     """What is loaded.
 
     Attributes:
@@ -42,7 +42,7 @@ class Source:
         return ["forward"] if "forward" in methods else list(methods)
 
 
-def read_source(path: Path, folder: Path) -> Source | str:
+def read_source(path: Path, folder: Path) -> LoadedArchive | str:
     """What is loaded for a file, or a sentence that says why nothing is.
 
     Args:
@@ -59,7 +59,7 @@ def read_source(path: Path, folder: Path) -> Source | str:
             copy = folder / path.name
             copy_unpacked(path, copy, found.torchscript)
             found = read_model_file(copy)
-        return Source(copy if unpacked else path, found, _digests(copy if unpacked else path, found), unpacked)
+        return LoadedArchive(copy if unpacked else path, found, _digests(copy if unpacked else path, found), unpacked)
     except OSError as error:
         return f"{path} cannot be read: {error.strerror or error}."
     except BadArchive as error:

@@ -63,14 +63,14 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Problem:
+class NoResult:
     """Why a step came to no result, as a sentence without its end."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundInputs:
     """Inputs with which the archive runs, below what whole numbers in them stay, and how many were tried."""
 
     args: list[Any]
@@ -95,7 +95,7 @@ class Exported:
 
 
 @dataclass(frozen=True)
-class Compared:
+class CaseDifferences:
     """One case: its name, inputs, how often it was called, and what differs: aspect, path, left, right, extent."""
 
     case: str
@@ -154,15 +154,15 @@ def own_method(model: Any, method: str) -> Any:
 
 @contextlib.contextmanager
 def said(emit: Emit) -> Iterator[None]:
-    """What goes wrong becomes a `Problem`."""
+    """What goes wrong becomes a `NoResult`."""
     try:
         yield
     except BadArchive as error:
-        emit(Problem(f"it {error}"))
+        emit(NoResult(f"it {error}"))
     except MemoryError:
-        emit(Problem("it needs more memory than it may have (--memory)"))
+        emit(NoResult("it needs more memory than it may have (--memory)"))
     except Exception as error:
-        emit(Problem(f"{type(error).__name__}: {first_line(error)}"))
+        emit(NoResult(f"{type(error).__name__}: {first_line(error)}"))
 
 
 @contextlib.contextmanager

@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from torchlift.convert.road.repairs import Call, repaired
-from torchlift.convert.road.step import Found, Problem, first_line
+from torchlift.convert.road.step import FoundInputs, NoResult, first_line
 
 _BELOWS = (100, 10, 2)
 _MOST = 3000
 _DEEPEST = 8
 
 
-def first_that_runs(target: Any, tries: list[Call], searched: bool, end: float) -> Found | Problem:
+def first_that_runs(target: Any, tries: list[Call], searched: bool, end: float) -> FoundInputs | NoResult:
     """The first call that raises nothing.
 
     Args:
         target: what is called.
-        tries: args and kwargs, as in `Given`, likely ones first.
+        tries: args and kwargs, as in `GivenInputs`, likely ones first.
         searched: whether others may be tried, too.
         end: when to stop, by the monotonic clock.
     """
@@ -38,7 +38,7 @@ def first_that_runs(target: Any, tries: list[Call], searched: bool, end: float) 
         with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]
             answer = _run(target, args, kwargs)
         if isinstance(answer, int):
-            return Found(args, kwargs, answer, count)
+            return FoundInputs(args, kwargs, answer, count)
         first = first or first_line(answer)
         complaint = first_line(answer)
         # What fails in another way than all before has come further.
@@ -51,7 +51,7 @@ def first_that_runs(target: Any, tries: list[Call], searched: bool, end: float) 
             if str(one) not in known:
                 known.add(str(one))
                 heapq.heappush(waiting, (cost + (1 if new else 3) + place // 8, len(known), one))
-    return Problem(f"it runs with none of {count} inputs; the first failed with: {first}")
+    return NoResult(f"it runs with none of {count} inputs; the first failed with: {first}")
 
 
 def _run(target: Any, args: list[Any], kwargs: dict[str, Any]) -> int | Exception:

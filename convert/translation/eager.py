@@ -10,7 +10,7 @@ from typing import Any
 
 from torchlift.convert.archive.model_file import read_model_file
 from torchlift.convert.archive.zip_entries import BadArchive
-from torchlift.convert.translation.module_text import Written, written
+from torchlift.convert.translation.module_text import WrittenModule, written
 from torchlift.convert.translation.weights import StoredTensors
 
 HEAD = """from __future__ import annotations
@@ -29,7 +29,7 @@ from torch.nn import functional as F
 """
 
 
-def python_of(path: Path, *, flow: bool = False, arithmetic: bool = False) -> tuple[Written, dict[str, Any]]:
+def python_of(path: Path, *, flow: bool = False, arithmetic: bool = False) -> tuple[WrittenModule, dict[str, Any]]:
     """The archive as Python text, and its weights as tensors; `flow` and `arithmetic` as in `written`. Raises `BadArchive`."""
     found = read_model_file(path).torchscript
     if found is None:

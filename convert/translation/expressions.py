@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchlift.convert.archive.code import Class, Function, dotted
+from torchlift.convert.archive.code import ArchiveClass, ArchiveFunction, dotted
 from torchlift.convert.archive.devices import is_elsewhere
 from torchlift.convert.archive.values import Tensor
 from torchlift.convert.archive.zip_entries import BadArchive
-from torchlift.convert.translation.names import Names
+from torchlift.convert.translation.names import PythonNames
 from torchlift.convert.translation.operators import called, name_of, operator_call
 from torchlift.convert.translation.quantised import AS_ARITHMETIC
 from torchlift.convert.translation.vocabulary import (
@@ -29,7 +29,7 @@ _WHOLE_ARITHMETIC = ("add", "sub", "mul", "floor_divide", "remainder")
 _ROUNDED = ("floor", "trunc")
 
 
-class Expressions:
+class ExpressionWriter:
     """Writes the expressions of one function anew.
 
     Args:
@@ -38,7 +38,7 @@ class Expressions:
         owner: the class, for a method.
     """
 
-    def __init__(self, function: Function, names: Names, owner: Class | None) -> None:
+    def __init__(self, function: ArchiveFunction, names: PythonNames, owner: ArchiveClass | None) -> None:
         self._names = names
         self._owner = owner
         self._wholes: set[str] = set()

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import ast
 
-from torchlift.convert.archive.code import Class, Function, dotted
+from torchlift.convert.archive.code import ArchiveClass, ArchiveFunction, dotted
 from torchlift.convert.archive.zip_entries import BadArchive
 from torchlift.convert.translation.control_flow import DataFlow, function, handed_on, raised, tupled
-from torchlift.convert.translation.expressions import Expressions
-from torchlift.convert.translation.names import Names
+from torchlift.convert.translation.expressions import ExpressionWriter
+from torchlift.convert.translation.names import PythonNames
 from torchlift.convert.translation.operators import called, name_of
-from torchlift.convert.translation.unread import without_unread
 from torchlift.convert.translation.vocabulary import (
     ERRORS,
 )
 
 
 def translated(
-    function: Function, names: Names, owner: Class | None = None, name: str | None = None, *, own: bool = False
+    function: ArchiveFunction,
+    names: PythonNames,
+    owner: ArchiveClass | None = None,
+    name: str | None = None,
+    *,
+    own: bool = False,
 ) -> ast.FunctionDef:
     """The function, written anew.
 
@@ -49,8 +53,8 @@ def _copies(arguments: ast.arguments) -> list[ast.stmt]:
     return made
 
 
-class _Body(Expressions):
-    def __init__(self, function: Function, names: Names, owner: Class | None) -> None:
+class _Body(ExpressionWriter):
+    def __init__(self, function: ArchiveFunction, names: PythonNames, owner: ArchiveClass | None) -> None:
         super().__init__(function, names, owner)
         self._data = DataFlow(function.node)
         self._returns = function.node.returns
@@ -65,7 +69,7 @@ class _Body(Expressions):
         )
         returns = None if node.returns is None else self._names.type_of(node.returns)
         made = ast.FunctionDef(name, arguments, [*_late_defaults(arguments), *self.block(node.body)], [], returns)
-        without_unread(made)
+        _drop_unread_names(made)
         return made
 
     def _argument(self, one: ast.arg, first: bool = False) -> ast.arg:
@@ -277,3 +281,21 @@ def _late_defaults(arguments: ast.arguments) -> list[ast.stmt]:
             made.append(ast.If(missing, [ast.Assign([ast.Name(argument.arg, ast.Store())], value)], []))
             arguments.defaults[place] = ast.Constant(None)
     return made
+
+
+def _drop_unread_names(function: ast.FunctionDef) -> None:
+    """Takes the names off values that nothing reads; the calls stay."""
+    read = {part.id for part in ast.walk(function) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
+    for node in ast.walk(function):
+        for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
+            if isinstance(block, list):
+                block[:] = [made for one in block for made in _read_only(one, read)] or ([ast.Pass()] if block else [])
+
+
+def _read_only(statement: ast.stmt, read: set[str]) -> list[ast.stmt]:
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return [statement]
+    if statement.targets[0].id in read:
+        return [statement]
+    calls = any(isinstance(part, (ast.Call, ast.Subscript, ast.BinOp)) for part in ast.walk(statement.value))
+    return [ast.Expr(statement.value)] if calls else []

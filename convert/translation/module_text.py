@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from torchlift.convert.archive.code import Class, Code
+from torchlift.convert.archive.code import ArchiveClass, ArchiveCode
 from torchlift.convert.archive.torchscript import TorchScript
 from torchlift.convert.archive.values import Tensor, Thing
 from torchlift.convert.archive.zip_entries import BadArchive
 from torchlift.convert.translation.control_flow import FLOW_HELPERS, NEEDS
 from torchlift.convert.translation.functions import translated
 from torchlift.convert.translation.line_breaks import broken
-from torchlift.convert.translation.names import Names
-from torchlift.convert.translation.objects import Objects, PartsDiffer, Variant, constructor, own_lists
+from torchlift.convert.translation.names import PythonNames
+from torchlift.convert.translation.objects import AlikeObjects, ModelObjects, PartsDiffer, constructor, own_lists
 from torchlift.convert.translation.operators import called, name_of
 from torchlift.convert.translation.quantised import QUANTISED_HELPERS, QUANTISED_NEEDS
 from torchlift.convert.translation.vocabulary import HELPERS
@@ -35,7 +35,7 @@ _NOT_WRITTEN = ("__getstate__", "__setstate__")
 
 
 @dataclass
-class Written:
+class WrittenModule:
     """A Python module.
 
     Attributes:
@@ -51,7 +51,7 @@ class Written:
 
 def written(
     archive: TorchScript, number: Callable[[Tensor], Any], *, flow: bool = False, arithmetic: bool = False
-) -> Written:
+) -> WrittenModule:
     """The archive as Python.
 
     Args:
@@ -82,11 +82,11 @@ def _written(
     apart: set[tuple[str, str]],
     flow: bool,
     arithmetic: bool,
-) -> Written:
+) -> WrittenModule:
     constants = {f"c{place}": value for place, value in enumerate(archive.constants)}
-    names = Names(archive.code, constants, number, flow=flow, arithmetic=arithmetic)
+    names = PythonNames(archive.code, constants, number, flow=flow, arithmetic=arithmetic)
     bodies = _merged(archive.code, names, str(model.kind))
-    objects = Objects(model, archive.code, names, apart)
+    objects = ModelObjects(model, archive.code, names, apart)
     parts = [*_types(archive.code, names), *_functions(archive.code, names)]
     parts += [_variant(objects, variant, bodies) for variant in objects.variants]
     parts.append(_build(objects, {name: constants[name] for name in names.used_constants}))
@@ -99,10 +99,12 @@ def _written(
     shared = broken(f"SHARED = {objects.shared!r}") if objects.shared else ""
     parameter = _PARAMETER.format(shared=_SHARED if shared else "")
     used = any("parameter(weights" in part for part in parts)
-    return Written("\n\n\n".join(filter(None, [shared, *helpers, parameter * used, *parts])) + "\n", weights, flows)
+    return WrittenModule(
+        "\n\n\n".join(filter(None, [shared, *helpers, parameter * used, *parts])) + "\n", weights, flows
+    )
 
 
-def _merged(code: Code, names: Names, root: str) -> dict[str, list[ast.stmt]]:
+def _merged(code: ArchiveCode, names: PythonNames, root: str) -> dict[str, list[ast.stmt]]:
     """Methods by name of class; classes whose methods are the same get the same name."""
     changes = bool(_CHANGES & set(code.operators()))
     bodies = {}
@@ -125,7 +127,7 @@ def _merged(code: Code, names: Names, root: str) -> dict[str, list[ast.stmt]]:
     return bodies
 
 
-def _types(code: Code, names: Names) -> Iterator[str]:
+def _types(code: ArchiveCode, names: PythonNames) -> Iterator[str]:
     for kind in code.classes.values():
         if kind.kind == "Enum":
             members: list[ast.stmt] = [
@@ -142,13 +144,13 @@ def _types(code: Code, names: Names) -> Iterator[str]:
             yield _class(names.of(kind.name), [], [translated(one, names, kind) for one in kind.methods.values()])
 
 
-def _functions(code: Code, names: Names) -> Iterator[str]:
+def _functions(code: ArchiveCode, names: PythonNames) -> Iterator[str]:
     for name, function in code.functions.items():
         yield _text(translated(function, names, None, names.of(name)))
 
 
-def _variant(objects: Objects, variant: Variant, bodies: dict[str, list[ast.stmt]]) -> str:
-    kind: Class = variant.kind
+def _variant(objects: ModelObjects, variant: AlikeObjects, bodies: dict[str, list[ast.stmt]]) -> str:
+    kind: ArchiveClass = variant.kind
     arguments = ast.arguments(
         posonlyargs=[],
         args=[ast.arg("self"), ast.arg("weights", ast.parse("dict[str, Tensor]", mode="eval").body)],
@@ -179,7 +181,7 @@ def _variant(objects: Objects, variant: Variant, bodies: dict[str, list[ast.stmt
     return _class(variant.name, ["nn.Module"], [first, *lists, *bodies[kind.name]])
 
 
-def _build(objects: Objects, constants: dict[str, Any]) -> str:
+def _build(objects: ModelObjects, constants: dict[str, Any]) -> str:
     lines = [
         "def build(weights: dict[str, Tensor]) -> nn.Module:",
         '    """The model with these weights, by the names of the archive."""',
@@ -197,7 +199,7 @@ def _build(objects: Objects, constants: dict[str, Any]) -> str:
     return head + "\n".join(lines)
 
 
-def _constant(objects: Objects, name: str, value: Any) -> str:
+def _constant(objects: ModelObjects, name: str, value: Any) -> str:
     path = f"CONSTANTS.{name}"
     if isinstance(value, Tensor) and value.quantizer is None:
         objects.weights[path] = value

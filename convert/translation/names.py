@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from torchlift.convert.archive.code import Code, dotted
+from torchlift.convert.archive.code import ArchiveCode, dotted
 from torchlift.convert.archive.values import Tensor, Thing
 from torchlift.convert.archive.zip_entries import BadArchive
 from torchlift.convert.translation.control_flow import FLOW_HELPERS
@@ -31,7 +31,7 @@ _ERASED = {
 }
 
 
-class Names:
+class PythonNames:
     """Python names for one archive.
 
     Args:
@@ -44,7 +44,7 @@ class Names:
 
     def __init__(
         self,
-        code: Code,
+        code: ArchiveCode,
         constants: dict[str, Any],
         number: Callable[[Tensor], Any],
         *,
@@ -151,7 +151,7 @@ _BUILTINS_USED = frozenset(
 )
 
 
-def _stored(code: Code) -> set[str]:
+def _stored(code: ArchiveCode) -> set[str]:
     """Attributes that some method sets."""
     return {
         part.attr

@@ -8,10 +8,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from torchlift.convert.archive.code import Class, Code
+from torchlift.convert.archive.code import ArchiveClass, ArchiveCode
 from torchlift.convert.archive.values import Tensor, Thing
 from torchlift.convert.archive.zip_entries import BadArchive
-from torchlift.convert.translation.names import Names
+from torchlift.convert.translation.names import PythonNames
 from torchlift.convert.translation.operators import called, name_of
 from torchlift.convert.translation.quantised import PACKED, packed, quantised
 
@@ -32,7 +32,7 @@ class PartsDiffer(BadArchive):
 
 
 @dataclass
-class Variant:
+class AlikeObjects:
     """Objects of one class that are made alike.
 
     Attributes:
@@ -42,13 +42,13 @@ class Variant:
         varying: attributes that are arguments of the constructor, since they differ.
     """
 
-    kind: Class
+    kind: ArchiveClass
     name: str
     instances: list[tuple[str, Thing]] = field(default_factory=list)
     varying: list[str] = field(default_factory=list)
 
 
-class Objects:
+class ModelObjects:
     """All objects below a model.
 
     Args:
@@ -58,7 +58,9 @@ class Objects:
         apart: attributes by class and name, whose values need classes of their own.
     """
 
-    def __init__(self, model: Thing, code: Code, names: Names, apart: Collection[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self, model: Thing, code: ArchiveCode, names: PythonNames, apart: Collection[tuple[str, str]] = ()
+    ) -> None:
         self._code, self._names, self._apart = code, names, apart
         self.weights: dict[str, Tensor] = {}
         self.shared: dict[str, str] = {}
@@ -66,15 +68,15 @@ class Objects:
         """Modules that are there twice: their path, and the path where the same one stands first."""
         self._first: dict[Any, str] = {}
         self._seen: dict[int, str] = {}
-        self._variant_of: dict[int, Variant] = {}
-        self._by_key: dict[Any, Variant] = {}
-        self.variants: list[Variant] = []
+        self._variant_of: dict[int, AlikeObjects] = {}
+        self._by_key: dict[Any, AlikeObjects] = {}
+        self.variants: list[AlikeObjects] = []
         """Inner ones first."""
         self.root = self._visit(model, "")
         for variant in self.variants:
             variant.varying = _varying(variant)
 
-    def variant_of(self, thing: Thing) -> Variant:
+    def variant_of(self, thing: Thing) -> AlikeObjects:
         """How this object is made."""
         return self._variant_of[id(thing)]
 
@@ -84,7 +86,7 @@ class Objects:
         name = first.removeprefix(path)
         return name if first.startswith(path) and name.isidentifier() else None
 
-    def _visit(self, thing: Thing, path: str) -> Variant:
+    def _visit(self, thing: Thing, path: str) -> AlikeObjects:
         if id(thing) in self._seen:
             if id(thing) not in self._variant_of:
                 raise BadArchive("has a module that contains itself")
@@ -105,7 +107,7 @@ class Objects:
             key.append((name, made))
         variant = self._by_key.get(tuple(key))
         if variant is None:
-            variant = self._by_key[tuple(key)] = Variant(kind, self._unique(self._names.of(kind.name)))
+            variant = self._by_key[tuple(key)] = AlikeObjects(kind, self._unique(self._names.of(kind.name)))
             self.variants.append(variant)
         variant.instances.append((path, thing))
         self._variant_of[id(thing)] = variant
@@ -128,7 +130,7 @@ class Objects:
             number += 1
         return f"{name}V{number}"
 
-    def _key(self, value: Any, path: str, kind: Class) -> Any:
+    def _key(self, value: Any, path: str, kind: ArchiveClass) -> Any:
         """What tells how an attribute is made; it can be a key of a dictionary."""
         if isinstance(value, Thing):
             member = self._code.classes.get(str(value.kind))
@@ -156,7 +158,7 @@ class Objects:
         self._weight(value, path)
         return ast.Subscript(name_of("weights"), _below(path), ast.Load())
 
-    def _is_plain(self, value: Thing, kind: Class) -> bool:
+    def _is_plain(self, value: Thing, kind: ArchiveClass) -> bool:
         """Whether an object is one of a class of the archive's own, and can be made of its attributes."""
         names = all(name.isidentifier() for name in value.attributes)
         return kind.kind == "" and value.state is None and "__setstate__" not in kind.methods and names
@@ -204,7 +206,7 @@ def _below(path: str) -> ast.expr:
     return ast.BinOp(ast.Name("prefix", ast.Load()), ast.Add(), ast.Constant(path))
 
 
-def _varying(variant: Variant) -> list[str]:
+def _varying(variant: AlikeObjects) -> list[str]:
     first = variant.instances[0][1]
     return [
         name
@@ -215,7 +217,7 @@ def _varying(variant: Variant) -> list[str]:
     ]
 
 
-def own_lists(objects: Objects, variant: Variant) -> dict[str, list[str]]:
+def own_lists(objects: ModelObjects, variant: AlikeObjects) -> dict[str, list[str]]:
     """Lists of the object's own parameters, such as `_flat_weights` of recurrent layers: names by name of the list.
 
     Export finds parameters where they are registered; in a list of their own they would be constants.
@@ -232,7 +234,7 @@ def own_lists(objects: Objects, variant: Variant) -> dict[str, list[str]]:
     return found
 
 
-def constructor(objects: Objects, variant: Variant) -> list[ast.stmt]:
+def constructor(objects: ModelObjects, variant: AlikeObjects) -> list[ast.stmt]:
     """The statements of `__init__`, behind that of `nn.Module`."""
     path, thing = variant.instances[0]
     made: list[ast.stmt] = []
@@ -259,7 +261,7 @@ def constructor(objects: Objects, variant: Variant) -> list[ast.stmt]:
     return made
 
 
-def _module(objects: Objects, name: str, value: Thing, above: Variant) -> ast.stmt:
+def _module(objects: ModelObjects, name: str, value: Thing, above: AlikeObjects) -> ast.stmt:
     variant = objects.variant_of(value)
     named = {}
     for attribute in variant.varying:
@@ -273,7 +275,7 @@ def _module(objects: Objects, name: str, value: Thing, above: Variant) -> ast.st
     return ast.Expr(called("self.add_module", ast.Constant(name), made))
 
 
-def _tensor(name: str, value: Tensor, kind: Class) -> ast.stmt:
+def _tensor(name: str, value: Tensor, kind: ArchiveClass) -> ast.stmt:
     if name in kind.parameters and value.dtype.startswith(("float", "bfloat", "complex")):
         named = {} if value.requires_grad else {"trains": ast.Constant(False)}
         return _set(name, called("parameter", name_of("weights"), _below(name), **named))

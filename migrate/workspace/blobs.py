@@ -33,7 +33,7 @@ class BlobComparison(Enum):
 
 
 @dataclass(frozen=True)
-class Conversions:
+class GitConversions:
     """What git does to a file on its way into the repository.
 
     Attributes:
@@ -49,7 +49,7 @@ class Conversions:
     filtered: bool = False
 
     @classmethod
-    def of(cls, attributes: dict[str, str], *, autocrlf: bool) -> Conversions:
+    def of(cls, attributes: dict[str, str], *, autocrlf: bool) -> GitConversions:
         """Read what `git check-attr` said; an attribute is `set`, `unset`, `unspecified` or has a value.
 
         Args:
@@ -71,7 +71,7 @@ class Conversions:
         )
 
 
-def compared(path: Path, blob: str, conversions: Conversions) -> BlobComparison:
+def compared(path: Path, blob: str, conversions: GitConversions) -> BlobComparison:
     """Whether the file at `path` would become the blob with the hexadecimal name `blob`."""
     try:
         data = path.read_bytes()

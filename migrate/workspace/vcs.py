@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 
-from torchlift.migrate.workspace.blobs import ATTRIBUTES, BlobComparison, Conversions, compared
+from torchlift.migrate.workspace.blobs import ATTRIBUTES, BlobComparison, GitConversions, compared
 from torchlift.migrate.workspace.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 
 _OTHER_SYSTEMS = (".hg", ".jj", ".sl", ".svn", ".bzr")
@@ -81,7 +81,7 @@ def _ask(tree: str, paths: Sequence[str]) -> dict[str, Reason]:
     try:
         index = _Index()
         committed: dict[str, str] = {}
-        conversions: dict[str, Conversions] = {}
+        conversions: dict[str, GitConversions] = {}
         autocrlf = _autocrlf(tree)
         for some in _chunks(paths):
             index.read(git(["--literal-pathspecs", "ls-files", "-v", "--stage", "-z", "--", *some], tree)[0])
@@ -104,7 +104,7 @@ def _ask(tree: str, paths: Sequence[str]) -> dict[str, Reason]:
         if blob is None or committed.get(path) != blob:
             reasons[path] = Reason.DIRTY
             continue
-        told = compared(Path(tree, path), blob, conversions.get(path, Conversions()))
+        told = compared(Path(tree, path), blob, conversions.get(path, GitConversions()))
         if told is not BlobComparison.SAME:
             reasons[path] = Reason.DIRTY if told is BlobComparison.OTHER else Reason.FILTERED
     return reasons
@@ -140,13 +140,13 @@ def _blobs(output: bytes) -> Iterator[tuple[str, str]]:
         yield path, about.rpartition(" ")[2]
 
 
-def _conversions(output: bytes, autocrlf: bool) -> dict[str, Conversions]:
+def _conversions(output: bytes, autocrlf: bool) -> dict[str, GitConversions]:
     """What `check-attr -z` says: path, attribute and value, one after the other."""
     found: dict[str, dict[str, str]] = {}
     fields = iter([os.fsdecode(field) for field in output.split(b"\0")[:-1]])
     for path, name, value in zip(fields, fields, fields, strict=True):
         found.setdefault(path, {})[name] = value
-    return {path: Conversions.of(attributes, autocrlf=autocrlf) for path, attributes in found.items()}
+    return {path: GitConversions.of(attributes, autocrlf=autocrlf) for path, attributes in found.items()}
 
 
 def _autocrlf(tree: str) -> bool:

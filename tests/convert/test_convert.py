@@ -19,10 +19,10 @@ from exhaustive import is_exhaustive
 
 import torchlift.convert
 from torchlift.convert.road.cli import convert
-from torchlift.convert.road.converting import Converter, Wish, evidence_hash
+from torchlift.convert.road.converting import Converter, ConvertWish, evidence_hash
 from torchlift.convert.road.given_inputs import InputsUnreadable, from_evidence, given_by_user
 from torchlift.convert.road.record import Conversion
-from torchlift.convert.road.step import Found, Problem, Task
+from torchlift.convert.road.step import FoundInputs, NoResult, Task
 from torchlift.convert.road.trying import first_that_runs
 from torchlift.convert.schemas import PUBLISHED
 from torchlift.convert.translation.eager import python_of
@@ -49,7 +49,7 @@ QUICK = ("traced_function",)
 
 def _converted(name: str, folder: Path, processes: FreshProcesses, **wish: object) -> Conversion:
     words = archives.ARCHIVES[name].inputs
-    asked = Wish(inputs=None if words is None else given_by_user(words), **wish)  # type: ignore[arg-type]
+    asked = ConvertWish(inputs=None if words is None else given_by_user(words), **wish)  # type: ignore[arg-type]
     first, *_ = Converter(asked, processes).convert(archives.write(name, folder), folder / f"{name}.pt2")
     return first
 
@@ -116,7 +116,7 @@ def test_a_hostile_file_is_not_loaded(name: str, tmp_path: Path, monkeypatch: py
         def run(self, *words: object, **named: object) -> object:  # type: ignore[override]
             raise AssertionError("something of it was about to be loaded")
 
-    (done,) = Converter(Wish(), NoProcesses()).convert(path, tmp_path / "out.pt2")
+    (done,) = Converter(ConvertWish(), NoProcesses()).convert(path, tmp_path / "out.pt2")
     assert done.outcome == "refused"
     assert done.said.endswith(".")
     assert not mark.exists()
@@ -128,7 +128,7 @@ def test_an_archive_that_torch_reads_otherwise_is_not_loaded(tmp_path: Path, pro
     for digests in ({"code/__torch__.py": "of another code"}, {}):
         task = Task(str(path), digests, "forward", [(["float32[4,6]"], {})])
         (answer,) = processes.run("torchlift.convert.road.children:list_inputs", task).records
-        assert isinstance(answer, Problem)
+        assert isinstance(answer, NoResult)
         assert "tables contradict" in answer.text
 
 
@@ -144,7 +144,7 @@ def test_what_asks_for_too_much_ends_with_a_sentence(
 ) -> None:
     path = tmp_path / "hostile.pt"
     path.write_bytes(hostile_archives.torchscript(body))
-    (done,) = Converter(Wish(given_by_user("float32[2]")), processes).convert(path, tmp_path / "o.pt2")
+    (done,) = Converter(ConvertWish(given_by_user("float32[2]")), processes).convert(path, tmp_path / "o.pt2")
     assert done.outcome in ("refused", "failed")
     assert said in done.said
 
@@ -155,11 +155,11 @@ def test_an_archive_that_was_traced_on_a_gpu_is_run_and_written_with_the_cpu_in_
     body = 'torch.add(x, torch.zeros([1], dtype=6, layout=0, device=torch.device("cuda:0"), pin_memory=False))'
     path = tmp_path / "from_gpu.pt"
     path.write_bytes(hostile_archives.torchscript(body))
-    (done,) = Converter(Wish(given_by_user("float32[2]")), processes).convert(path, tmp_path / "o.pt2")
+    (done,) = Converter(ConvertWish(given_by_user("float32[2]")), processes).convert(path, tmp_path / "o.pt2")
     assert done.outcome == "converted", done.said
     assert "names cuda:0" in done.assumption
     assert torch.equal(torch.export.load(tmp_path / "o.pt2").module()(torch.ones(2)), torch.ones(2))
-    wish = Wish(given_by_user("float32[2]"), emit_python=tmp_path / "python")
+    wish = ConvertWish(given_by_user("float32[2]"), emit_python=tmp_path / "python")
     (done,) = Converter(wish, processes).convert(path, tmp_path / "o.pt2")
     test = next(one for one in done.written if Path(one).name.startswith("test_"))
     ran = subprocess.run([sys.executable, "-W", "ignore", test, path], capture_output=True, text=True, check=False)
@@ -171,7 +171,7 @@ def test_what_is_missing_to_run_an_archive_is_named(tmp_path: Path, processes: F
     for body in ("ops.torchvision.nms(x, x, 0.5)", "ops.prepacked.conv2d_clamp_run(x, x)"):
         path = tmp_path / "needs.pt"
         path.write_bytes(hostile_archives.torchscript(body))
-        (done,) = Converter(Wish(given_by_user("float32[2]")), processes).convert(path, tmp_path / "o.pt2")
+        (done,) = Converter(ConvertWish(given_by_user("float32[2]")), processes).convert(path, tmp_path / "o.pt2")
         assert done.outcome == "refused"
         said.append(done.said)
     assert "torchvision, which is" in said[0]
@@ -183,7 +183,7 @@ def test_an_endless_loop_is_ended(tmp_path: Path, processes: FreshProcesses) -> 
     code = hostile_archives._CODE.format(body="x").replace("    return x", "\n".join(f"    {line}" for line in lines))
     path = tmp_path / "endless.pt"
     path.write_bytes(hostile_archives.torchscript(code=code))
-    wish = Wish(given_by_user("float32[2]"), seconds=1.0)
+    wish = ConvertWish(given_by_user("float32[2]"), seconds=1.0)
     (done,) = Converter(wish, processes).convert(path, tmp_path / "o.pt2")
     assert "--timeout" in done.said
 
@@ -191,7 +191,7 @@ def test_an_endless_loop_is_ended(tmp_path: Path, processes: FreshProcesses) -> 
 def test_inputs_are_taken_from_the_user_before_the_trace(tmp_path: Path, processes: FreshProcesses) -> None:
     path = archives.write("traced_mlp", tmp_path)
     ways = []
-    for wish in (Wish(check_only=True), Wish(given_by_user("float32[3,6]"), check_only=True)):
+    for wish in (ConvertWish(check_only=True), ConvertWish(given_by_user("float32[3,6]"), check_only=True)):
         (done,) = Converter(wish, processes).convert(path, tmp_path / "o.pt2")
         ways.append((done.inputs_from, done.inputs))
     assert ways == [("trace", "float32[4,6]"), ("user", "float32[3,6]")]
@@ -228,7 +228,7 @@ def test_inputs_that_were_found_by_trying_are_said_to_be_an_assumption(
     tmp_path: Path, processes: FreshProcesses
 ) -> None:
     path = archives.write("scripted_convolutions", tmp_path)
-    (done,) = Converter(Wish(check_only=True), processes).convert(path, tmp_path / "o.pt2")
+    (done,) = Converter(ConvertWish(check_only=True), processes).convert(path, tmp_path / "o.pt2")
     assert (done.outcome, done.inputs_from) == ("same", "search")
     assert "Nobody gave inputs" in done.assumption
 
@@ -267,10 +267,10 @@ class Strict(torch.nn.Module):
 def test_inputs_are_found_by_what_errors_ask_for() -> None:
     script = torch.jit.script(Strict())  # type: ignore[no-untyped-call]
     found = first_that_runs(script, [([{"dict": {}}, 2], {})], True, time.monotonic() + 60)
-    assert isinstance(found, Found), found
+    assert isinstance(found, FoundInputs), found
     assert found.args[1] in (8000, 16000)
     assert set(found.args[0]["dict"]) == {"table", "places"}
-    assert isinstance(first_that_runs(script, [([{"dict": {}}, 2], {})], False, time.monotonic() + 60), Problem)
+    assert isinstance(first_that_runs(script, [([{"dict": {}}, 2], {})], False, time.monotonic() + 60), NoResult)
 
 
 @pytest.mark.exhaustive
@@ -279,7 +279,9 @@ def test_a_difference_is_written_only_if_the_case_is_allowed_by_name(tmp_path: P
     given = given_by_user("float32[6,4] 4 true")
     outcomes = []
     for allowed in (frozenset(), frozenset(("one row", "other numbers")), frozenset(("inputs as given",))):
-        (done,) = Converter(Wish(given, allowed=allowed, overwrite=True), processes).convert(path, tmp_path / "o.pt2")
+        (done,) = Converter(ConvertWish(given, allowed=allowed, overwrite=True), processes).convert(
+            path, tmp_path / "o.pt2"
+        )
         outcomes.append((done.outcome, (tmp_path / "o.pt2").exists()))
         (tmp_path / "o.pt2").unlink(missing_ok=True)
     assert outcomes == [("differs", False), ("converted", True), ("differs", False)]

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from torch.nn import functional as F
 
 from torchlift.convert.inspection.cli import inspect
-from torchlift.convert.road.converting import Converter, Wish
+from torchlift.convert.road.converting import Converter, ConvertWish
 from torchlift.convert.road.given_inputs import given_by_user
 from torchlift.testing import FreshProcesses
 
@@ -109,7 +109,7 @@ def test_packed_layers_become_the_layers_and_clamps_that_they_were_made_of(
     tmp_path: Path, processes: FreshProcesses, weights: list[torch.Tensor]
 ) -> None:
     path = _model(tmp_path / "phone.ptl", weights)
-    (done,) = Converter(Wish(given_by_user("float32[2,3,8,8]")), processes).convert(path, tmp_path / "phone.pt2")
+    (done,) = Converter(ConvertWish(given_by_user("float32[2,3,8,8]")), processes).convert(path, tmp_path / "phone.pt2")
     assert done.outcome == "converted", done.said
     assert "XNNPACK" in done.assumption
     x = torch.randn(2, 3, 8, 8)
@@ -121,7 +121,7 @@ def test_python_of_packed_layers_has_an_archive_beside_it_that_torch_can_load(
     tmp_path: Path, processes: FreshProcesses, weights: list[torch.Tensor]
 ) -> None:
     path = _model(tmp_path / "phone.ptl", weights)
-    wish = Wish(given_by_user("float32[2,3,8,8]"), emit_python=tmp_path / "out")
+    wish = ConvertWish(given_by_user("float32[2,3,8,8]"), emit_python=tmp_path / "out")
     (done,) = Converter(wish, processes).convert(path, tmp_path / "phone.pt2")
     assert done.outcome == "converted", done.said
     assert [Path(one).name for one in done.written] == [
@@ -154,7 +154,7 @@ def test_what_is_packed_otherwise_is_refused(
     constant: Any, line: str, tmp_path: Path, processes: FreshProcesses
 ) -> None:
     path = _archive(tmp_path / "odd.ptl", (_packed(*constant),), (f"return {line}",))
-    (done,) = Converter(Wish(given_by_user("float32[2,2]")), processes).convert(path, tmp_path / "odd.pt2")
+    (done,) = Converter(ConvertWish(given_by_user("float32[2,2]")), processes).convert(path, tmp_path / "odd.pt2")
     assert done.outcome == "refused"
     assert "optimize_for_mobile" in done.said and done.said.endswith(".")
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from html_page import ALLOWED, Page
 
 from torchlift.cli import torchlift
-from torchlift.survey.child import Limits, answer
+from torchlift.survey.child import ChildLimits, answer
 from torchlift.survey.data_set import WrongDataSet, in_order, opened
 from torchlift.survey.record import Needs, Surveyed
 from torchlift.survey.targets import NoTargets, repositories
@@ -103,12 +103,12 @@ def test_a_process_that_is_killed_hangs_or_breaks_costs_one_row(here: Path, monk
         hook.mkdir()
         (hook / "sitecustomize.py").write_text(code + "\n")
         monkeypatch.setenv("PYTHONPATH", str(hook))
-        found = answer({"path": str(dies)}, Limits(3.0))
+        found = answer({"path": str(dies)}, ChildLimits(3.0))
         assert found is not None and found.status == status and found.problem.endswith(".")
     monkeypatch.delenv("PYTHONPATH")
-    plenty = answer({"path": str(good), "with_plan": False}, Limits())
+    plenty = answer({"path": str(good), "with_plan": False}, ChildLimits())
     assert plenty is not None and plenty.status == "looked at" and len(plenty.findings) == 1
-    little = answer({"path": str(good), "with_plan": False}, Limits(memory=30_000_000))
+    little = answer({"path": str(good), "with_plan": False}, ChildLimits(memory=30_000_000))
     assert little is not None and little.status == "failed"
 
 
@@ -173,7 +173,7 @@ def test_targets_are_repositories_folders_of_them_and_lists(tmp_path: Path) -> N
     (tmp_path / "list").write_text("# all of them\nall/two\nall/one\n\n")
     assert repositories([tmp_path / "all"]) == (one.resolve(), two.resolve())
     assert repositories([tmp_path / "list", one, bare]) == (two.resolve(), one.resolve(), bare.resolve())
-    refused = answer({"path": str(bare)}, Limits())
+    refused = answer({"path": str(bare)}, ChildLimits())
     assert refused is not None and refused.status == "refused" and "without a work tree" in refused.problem
     with pytest.raises(NoTargets):
         repositories([tmp_path / "nothing"])

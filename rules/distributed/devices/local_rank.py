@@ -13,6 +13,7 @@ from torchlift.rules.analysis.places.order import has_surely_run, run_before
 from torchlift.rules.analysis.values.environment_reads import environment_variable
 from torchlift.rules.analysis.values.parameter_values import is_spawned_index
 from torchlift.rules.analysis.values.repeatable import is_repeatable, is_unchanged
+from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.analysis.wording.messages import spelled_out
 from torchlift.rules.distributed.devices.init_call import InitCall
 from torchlift.rules.distributed.devices.known_conditions import branch_taken
@@ -223,7 +224,7 @@ def _option_read(view: ModuleView, at: ast.Call) -> str | None:
     for node in view.attributes_named("local_rank"):
         if isinstance(node.ctx, ast.Load):
             root = node.value
-            if view.function_of(node) is not function or not isinstance(root, ast.Name) or root.id == "self":
+            if view.function_of(node) is not function or not isinstance(root, ast.Name) or self_attribute(node):
                 continue
             binding = view.definition(root)
             if binding is None:

@@ -13,6 +13,7 @@ from torchlift.rules.distributed.p2p.interpreter.keys import node_text
 from torchlift.rules.distributed.p2p.interpreter.operators import MUTATING, Unworkable, call_method, elements
 from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    BoundMethod,
     Class,
     Coalescing,
     CodeRaises,
@@ -24,7 +25,6 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     Handle,
     Instance,
     Level,
-    Method,
     Open,
     ProcessGroup,
     Unknown,
@@ -136,7 +136,7 @@ class Calls(RankState):
             if not complete:
                 return self._opaque(function, positional, keywords, node)
             return self._call_function(function, positional, keywords, node)
-        if isinstance(function, Method):
+        if isinstance(function, BoundMethod):
             if isinstance(function.function, Function):
                 if not complete:
                     return self._opaque(function, positional, keywords, node)

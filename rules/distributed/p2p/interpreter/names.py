@@ -16,6 +16,7 @@ from torchlift.rules.distributed.p2p.interpreter.rank_state import (
     is_static,
 )
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    BoundMethod,
     Class,
     CodeRaises,
     Ended,
@@ -24,7 +25,6 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     Function,
     Instance,
     Level,
-    Method,
     Open,
     ProcessGroup,
     Unknown,
@@ -209,7 +209,7 @@ class Names(RankState):
             )
         if isinstance(base, ProcessGroup) and name == "WORLD":
             return self.communication.world
-        return Method(name, base)
+        return BoundMethod(name, base)
 
     def _instance_attribute(self, base: Instance, name: str, node: ast.Attribute) -> Value:
         if name == "__dict__":
@@ -242,10 +242,10 @@ class Names(RankState):
                 return self._call_function(method, [base], {}, node)
             changed = self._decorated(method, base.of.frame) if base.of is not None else method
             if changed is not method:
-                return Method(changed, base) if isinstance(changed, Function) else changed
+                return BoundMethod(changed, base) if isinstance(changed, Function) else changed
             if is_static(method.node):
                 return method
-            return Method(method, base.of if is_class_method(method.node) else base)
+            return BoundMethod(method, base.of if is_class_method(method.node) else base)
         if base.of is not None and (base.complete or not self._is_bound_below(base.of, name)):
             value = self._class_value(base.of, name)
             if value is not MISSING:
@@ -273,14 +273,14 @@ class Names(RankState):
         method = self._find_method(base, name)
         if method is not None:
             assert isinstance(method.node, FunctionNode)
-            return Method(method, base) if is_class_method(method.node) else method
+            return BoundMethod(method, base) if is_class_method(method.node) else method
         value = self._class_value(base, name)
         if value is not MISSING:
             return value
         if name == "apply":
             forward = self._find_method(base, "forward")
             if forward is not None:
-                return Method(forward, Instance(None))
+                return BoundMethod(forward, Instance(None))
         return Unknown(Level.GIVEN, f"{base.node.name}.{name}", f"`{base.node.name}.{name}` is not set in the class")
 
     def _class_value(self, base: Class, name: str) -> Value:

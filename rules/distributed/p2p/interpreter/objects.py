@@ -11,6 +11,7 @@ from torchlift.rules.distributed.p2p.interpreter.keys import node_text
 from torchlift.rules.distributed.p2p.interpreter.operators import Once
 from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState, has_decorator
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    BoundMethod,
     Class,
     CodeRaises,
     External,
@@ -18,7 +19,6 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     Function,
     Instance,
     Level,
-    Method,
     Unknown,
     Value,
     join,
@@ -205,7 +205,7 @@ class Objects(RankState):
                 part.attributes.clear()
                 inner, part.candidates = part.candidates, ()
                 self._escape(list(inner))
-            elif isinstance(part, Method) and isinstance(part.function, Function):
+            elif isinstance(part, BoundMethod) and isinstance(part.function, Function):
                 self._escape(part.function)
             elif isinstance(part, Function):
                 self._escape_function(part)

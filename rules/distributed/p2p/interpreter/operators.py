@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    BoundMethod,
     Class,
     Coalescing,
     CodeRaises,
@@ -20,7 +21,6 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     Function,
     Handle,
     Instance,
-    Method,
     ProcessGroup,
     Transfer,
     Unknown,
@@ -54,7 +54,7 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_OBJECTS = (Handle, ProcessGroup, Transfer, Instance, Function, Class, Method, Coalescing)
+_OBJECTS = (Handle, ProcessGroup, Transfer, Instance, Function, Class, BoundMethod, Coalescing)
 # Errors that Python's own operators and functions raise on unfit operands.
 _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 

@@ -21,6 +21,7 @@ from torchlift.rules.distributed.p2p.interpreter.keys import condition_key, node
 from torchlift.rules.distributed.p2p.interpreter.operators import Once, Unworkable, call_function, elements
 from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    BoundMethod,
     Class,
     Ended,
     External,
@@ -29,7 +30,6 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     Handle,
     Instance,
     Level,
-    Method,
     Open,
     Unknown,
     Value,
@@ -107,7 +107,7 @@ class UnknownCalls(RankState):
         if isinstance(value, External):
             name = distributed_name(value.name)
             return name is not None and (value.name in WORTH_READING or name in COLLECTIVES)
-        if isinstance(value, Method) and isinstance(value.function, Function):
+        if isinstance(value, BoundMethod) and isinstance(value.function, Function):
             return self._communicates(value.function)
         if isinstance(value, Function):
             view = value.frame.view
@@ -215,7 +215,7 @@ class UnknownCalls(RankState):
             self._escape(positional)
         elif name.startswith(("builtins.", "functools.", "itertools.")):
             for value in (*positional, *keywords.values()):
-                if isinstance(value, (Function, Method)) and not self._communicates(value):
+                if isinstance(value, (Function, BoundMethod)) and not self._communicates(value):
                     self._escape(value)
         if complete:
             special = self._special_builtin(name, positional, keywords, node)

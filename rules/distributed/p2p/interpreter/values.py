@@ -241,7 +241,7 @@ class Instance:
 
 
 @dataclass(frozen=True, eq=False)
-class Method:
+class BoundMethod:
     """A function or a method of a value, bound to that value."""
 
     function: Function | str
@@ -297,7 +297,7 @@ def parts(value: Value) -> Iterable[Value]:
     stack, seen = [value], set()
     while stack:
         item = stack.pop()
-        if isinstance(item, (list, tuple, set, frozenset, dict, Instance, Method)):
+        if isinstance(item, (list, tuple, set, frozenset, dict, Instance, BoundMethod)):
             if id(item) in seen:
                 continue
             seen.add(id(item))
@@ -305,7 +305,7 @@ def parts(value: Value) -> Iterable[Value]:
                 stack.extend(item.values())
             elif isinstance(item, Instance):
                 stack.extend(item.attributes.values())
-            elif isinstance(item, Method):
+            elif isinstance(item, BoundMethod):
                 stack.append(item.receiver)
             else:
                 stack.extend(item)
@@ -327,7 +327,7 @@ def candidates_in(*values: Value) -> tuple[Value, ...]:
     found: dict[int, Value] = {}
     for value in values:
         for part in () if isinstance(value, (int, str, float)) else parts(value):
-            if isinstance(part, (External, Function, Class, Method, Instance, list, dict, set)):
+            if isinstance(part, (External, Function, Class, BoundMethod, Instance, list, dict, set)):
                 found[id(part)] = part
             elif isinstance(part, Unknown):
                 found.update((id(inner), inner) for inner in part.candidates)
