@@ -39,7 +39,14 @@ import pytest
 from mutations import Mutation, differs, mutations_of
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = {"rules": "rules", "migrate": "migrate", "doctor": "doctor", "src/torchlift": "ground"}
+FOLDERS = {
+    "rules": "rules",
+    "migrate": "migrate",
+    "doctor": "doctor",
+    "convert": "convert",
+    "record": "record",
+    "src/torchlift": "ground",
+}
 TABLES = ("data", "examples", "smokes", "probes", "inside")
 
 

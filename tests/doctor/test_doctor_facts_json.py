@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from exhaustive import tried
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -79,7 +80,7 @@ def put(value: Any, place: tuple[Any, ...], new: Any) -> Any:
     return changed
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tried(25, 60), suppress_health_check=list(HealthCheck))
 @given(ANY_FACTS)
 def test_any_facts_come_back_from_json_text_as_they_were_and_obey_the_schema(facts: Facts) -> None:
     value = json.loads(json.dumps(to_json(facts)))
@@ -87,7 +88,7 @@ def test_any_facts_come_back_from_json_text_as_they_were_and_obey_the_schema(fac
     VALIDATOR.validate(value)
 
 
-@settings(max_examples=300)
+@settings(max_examples=tried(120, 300))
 @given(st.sampled_from(leaves(to_json(EXAMPLE))), JSON_VALUES)
 def test_the_schema_accepts_exactly_what_can_be_read(place: tuple[Any, ...], new: Any) -> None:
     value = put(to_json(EXAMPLE), place, new)

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from exhaustive import tried
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from native_files import CUBIN, FAMILY, LTO, PTX, SPECIFIC, dll, elf, fatbin, image
@@ -118,7 +119,7 @@ def test_a_library_that_leads_from_place_to_place_is_left_after_a_while(
 WELL_MADE = (elf([(".nv_fatbin", TWO_FATBINS), ("__nv_relfatbin", TWO_FATBINS)]), dll([(".nv_fatbin", TWO_FATBINS)]))
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tried(100, 300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_damaged_file_makes_a_reader_raise_anything_but_its_own_error(tmp_path: Path, data: st.DataObject) -> None:
     damaged = bytearray(data.draw(st.sampled_from(WELL_MADE)))
@@ -136,7 +137,7 @@ def test_random_bytes_make_no_reader_raise(tmp_path: Path, noise: bytes, start: 
 
 
 @needs_cc
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tried(80, 200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     places=st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 255)), max_size=8), length=st.integers(0, 20_000)
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from exhaustive import tried
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ PARTS = st.recursive(
 
 
 @given(st.lists(PARTS, min_size=1, max_size=4))
-@settings(max_examples=300)
+@settings(max_examples=tried(100, 300))
 def test_words_of_a_pattern_stand_in_each_text_that_it_matches(parts: list[Part]) -> None:
     pattern, text = "".join(pattern for pattern, _ in parts), "".join(text for _, text in parts)
     assert re.fullmatch(pattern, text)

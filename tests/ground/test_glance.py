@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from exhaustive import tried
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -245,7 +246,7 @@ STATEMENTS = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=tried(150, 400))
 @given(st.lists(STATEMENTS, max_size=8), st.sampled_from(["\n", "\r\n", "; "]))
 def test_whatever_a_syntax_tree_has_a_use_in_is_seen(statements: list[str], newline: str) -> None:
     code = (newline if all("\n" not in s and ":" not in s and "#" not in s for s in statements) else "\n").join(

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from exhaustive import tried
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -160,7 +161,7 @@ _LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=tried(80, 200))
 @given(st.lists(st.lists(_LINES, max_size=5).map("\n".join), min_size=1, max_size=5))
 def test_any_cells_come_back_as_they_were(cells: list[str]) -> None:
     data = notebook(*cells)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from exhaustive import tried
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -354,7 +355,7 @@ def _check_choice(choice: Choice, on: Machine, devices: tuple[Device, ...], driv
         assert on.cuda_driver // 1000 >= toolkit[0]
 
 
-@settings(max_examples=400)
+@settings(max_examples=tried(130, 400))
 @given(SENSIBLE, REQUIREMENTS)
 def test_a_recommended_wheel_exists_and_has_code_for_every_gpu_and_a_driver_that_runs_it(
     on: Machine, requirement: str | None
@@ -372,7 +373,7 @@ def test_a_recommended_wheel_exists_and_has_code_for_every_gpu_and_a_driver_that
         assert len({one.capability for one in devices}) > 1
 
 
-@settings(max_examples=400)
+@settings(max_examples=tried(130, 400))
 @given(STRANGE, st.none() | st.text(max_size=20) | REQUIREMENTS, st.lists(st.text(max_size=10), max_size=2).map(tuple))
 def test_any_machine_and_any_requirement_get_an_answer(
     on: Machine, requirement: str | None, companions: tuple[str, ...]
@@ -383,7 +384,7 @@ def test_any_machine_and_any_requirement_get_an_answer(
     assert (answer.kind == "wheel") == (answer.choice is not None)
 
 
-@settings(max_examples=200)
+@settings(max_examples=tried(70, 200))
 @given(SENSIBLE)
 def test_a_newer_driver_never_makes_the_release_older(on: Machine) -> None:
     if on.driver is None or not on.devices:

@@ -23,6 +23,7 @@ from exchange_patterns import (
     swap_sends_first,
     written,
 )
+from exhaustive import tried
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -254,7 +255,7 @@ def exchanges(draw: st.DrawFn) -> Exchange:
 
 
 @given(exchange=exchanges(), engine=st.sampled_from(Engine))
-@settings(max_examples=400)
+@settings(max_examples=tried(120, 400))
 def test_one_schedule_says_what_every_interleaving_says(exchange: Exchange, engine: Engine) -> None:
     orders = AllOrders(exchange, engine)
     ends = {orders.finished(state) for state in orders.terminal_states()}
@@ -262,7 +263,7 @@ def test_one_schedule_says_what_every_interleaving_says(exchange: Exchange, engi
 
 
 @given(exchange=exchanges())
-@settings(max_examples=200)
+@settings(max_examples=tried(60, 200))
 def test_what_ends_with_rendezvous_also_ends_with_buffers(exchange: Exchange) -> None:
     if simulate(exchange, Engine.SINGLE).done:
         assert simulate(exchange, Engine.BUFFERED).done
