@@ -181,7 +181,7 @@ class EarlierChecks:
             return
         with contextlib.suppress(NotARecord, OSError):
             examined = {
-                path: [packed((one.findings, one.suppressed, one.failures, one.unreadable)), _plain(_all_asked(one))]
+                path: [packed((one.findings, one.suppressed, one.failures, one.unreadable)), self._asked_of(one)]
                 for path, one in self._known.items()
                 if not one.failures and not _all_asked(one).unbounded
             }
@@ -194,6 +194,12 @@ class EarlierChecks:
             selected = [{path: one for path, one in known.items() if one != _UNWANTED} for known in self._seen]
             parts = [json.dumps(part, separators=(",", ":")).encode() for part in (about, selected, examined, places)]
             self._folder.write(self._name, b"\n".join((_head((*parts, stored)), *parts, stored)))
+
+    def _asked_of(self, one: Examined) -> list[Any]:
+        asked = _all_asked(one)
+        # What is told of every file's text may be told otherwise after any change: which function told it is not written down.
+        asked.files.update(self._files if asked.facts else ())
+        return _plain(asked)
 
 
 def _asked_for(options: RunOptions) -> Any:

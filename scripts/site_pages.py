@@ -174,14 +174,14 @@ def _outside_code(line: str, told: Callable[[re.Match[str]], str]) -> str:
 
 
 def write(folder: Path, repository: str | None = None) -> None:
-    """Make `folder` hold the pages and pictures of the site, and nothing else."""
+    """Make `folder` hold the pages, pictures and colours of the site, and nothing else."""
     shutil.rmtree(folder, ignore_errors=True)
     for address, source, text in pages():
         to = folder / address
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_text(linked(text, address, source, repository), encoding="utf-8")
-    for picture in (ROOT / "docs").glob("*.png"):
-        shutil.copy(picture, folder)
+    for other in [*(ROOT / "docs").glob("*.png"), ROOT / "docs/site.css"]:
+        shutil.copy(other, folder)
 
 
 if __name__ == "__main__":

@@ -9,15 +9,15 @@ from torchlift.page.effort import CSS, bar
 from torchlift.page.frame import page, section
 from torchlift.page.markup import Child, element, sentence, table
 from torchlift.survey.record import Surveyed
-from torchlift.survey.summary import Summary
+from torchlift.survey.summary import Summary, counted
 
 
 def render(known: Sequence[Surveyed], summary: Summary) -> str:
     """The whole page."""
-    verdict = (
-        f"{summary.repositories} repositories: {summary.findings} findings, {summary.safe} safe to fix, {summary.review} to review, "
-        f"{summary.by_hand} by hand"
-    )
+    repositories = counted(summary.repositories, "repository", "repositories")
+    findings = counted(summary.findings, "finding")
+    automatic = f"{summary.safe} safe to fix, {summary.review} to review, {summary.by_hand} by hand"
+    verdict = f"{repositories}: {findings}, {automatic}"
     status = "problem" if summary.troubles else "warning" if summary.findings else "ok"
     head = element("div", bar(summary.safe, summary.review, summary.by_hand))
     return page(

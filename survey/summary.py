@@ -134,21 +134,21 @@ def summarised(known: Sequence[Surveyed]) -> Summary:
 def text(summary: Summary) -> str:
     """The summary for people, ending in a line feed."""
     lines = [
-        f"{_count(summary.repositories, 'repository', 'repositories')}, {_count(summary.files, 'file')}: "
-        f"{_count(summary.findings, 'finding')}, {summary.safe} safe to fix, {summary.review} to review, {summary.by_hand} by hand."
+        f"{counted(summary.repositories, 'repository', 'repositories')}, {counted(summary.files, 'file')}: "
+        f"{counted(summary.findings, 'finding')}, {summary.safe} safe to fix, {summary.review} to review, {summary.by_hand} by hand."
     ]
     if summary.releases:
         lines += ["", "What breaks, by the release of torch that it names"]
         for row in summary.releases:
             lines.append(
-                f"  {row.release or '(none)':>7}  {row.findings:>6} in {_count(row.repositories, 'repository', 'repositories')}"
+                f"  {row.release or '(none)':>7}  {row.findings:>6} in {counted(row.repositories, 'repository', 'repositories')}"
                 f" ({row.safe} safe, {row.review} to review, {row.by_hand} by hand)"
             )
     if summary.rules:
         lines += ["", "The same in most repositories"]
         for one in summary.rules[:10]:
             lines.append(
-                f"  {one.code} {one.rule}: {one.findings} in {_count(one.repositories, 'repository', 'repositories')}"
+                f"  {one.code} {one.rule}: {one.findings} in {counted(one.repositories, 'repository', 'repositories')}"
             )
     required = [group for group in summary.order if len(group) > 1]
     if required:
@@ -164,5 +164,6 @@ def _rank(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split(".") if part.isdigit())
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`1 repository`, `2 repositories`."""
     return f"{number} {one if number == 1 else many or one + 's'}"

@@ -291,10 +291,10 @@ class Project:
         self._ear.asked.places.update(encoded(word) for word in words)
         return self._files.places(words)
 
-    def files_holding(self, *words: str) -> list[str]:
-        """Python files in which any of `words` stands, wherever: a quick look before a closer one."""
-        self._ear.asked.texts.update((encoded(word), False) for word in words)
-        return self._files.holding(words)
+    def files_holding(self, *words: str, whole: bool = False) -> list[str]:
+        """Python files in which any of `words` stands, wherever or as a word: a quick look before a closer one."""
+        self._ear.asked.texts.update((encoded(word), whole) for word in words)
+        return self._files.holding(words, whole)
 
     def uses_elsewhere(self, view: ModuleView, name: str) -> list[tuple[ModuleView, Use]] | None:
         """Uses, in other files of the project, of a module-level name of `view`; None if they cannot all be known.
@@ -348,7 +348,8 @@ class Project:
                     return None  # whoever imports the name from there cannot be told
                 uses = other.uses(frozenset((target,)), self.translate)
                 found[path] = [(other, use) for use in uses]
-                if any(use.kind == "import" and _holds(other, use, name) for use in uses):
+                kept = {binding.node for binding in other.scopes.module.bindings.get(name, ())}
+                if any(use.kind == "import" and use.node in kept for use in uses):
                     holders.append(other)
         return found
 
@@ -356,6 +357,11 @@ class Project:
         """Whether a name in `importer` may be bound to a name of the project, or an attribute of that."""
         meaning = self.translate(name, importer) if self.may_own(name.partition(".")[0], importer) else None
         return meaning is not None and f"{meaning}.".startswith(f"{target}.")
+
+    def noted(self, fact: Callable[[str, bytes], Answer]) -> Mapping[str, Answer]:
+        """What `fact(path, data)`, which asks for nothing else, tells of every Python file, by path: of most as before."""
+        self._ear.asked.facts.add(fact)
+        return self._files.noted(fact)
 
     def files_with_attribute(self, name: str, skip: Iterable[str] = ()) -> list[str]:
         """Python files in which `.name` or the string `name` stands: the places that may reach an attribute."""
@@ -440,9 +446,3 @@ class Project:
     def record(self, collector: Collector, path: str) -> Any:
         """What a collector records of one file; None if nothing."""
         return self._records.of(collector, path)
-
-
-def _holds(view: ModuleView, use: Use, name: str) -> bool:
-    """Whether an import binds a name of its module."""
-    bound = view.scopes.module.bindings.get(name, ())
-    return any(binding.node is use.node for binding in bound)

@@ -141,7 +141,7 @@ def _luminance(color: str) -> float:
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_text_has_the_contrast_that_wcag_asks_for(scheme: int) -> None:
-    colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", CSS.split("@media (prefers-color-scheme: dark)")[scheme]))
+    colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", CSS.split("(prefers-color-scheme: dark)")[scheme]))
     for ink in ("ink", "faint", "problem", "warning", "ok", "note"):
         for paper in ("paper", "wash", "code", "tint", "tint-warning"):
             low, high = sorted((_luminance(colors[ink]), _luminance(colors[paper])))

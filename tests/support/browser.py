@@ -54,12 +54,12 @@ class Browser:
             self._driver.terminate()
             self._driver.wait(10)
 
-    def open(self, page: Path, *, dark: bool = False, width: int = 1200) -> None:
-        """Open a file as somebody with a dark or light system and a window this wide does."""
+    def open(self, page: Path | str, *, dark: bool = False, width: int = 1200, media: str = "screen") -> None:
+        """Open a file or an address as somebody with a dark or light system and a window this wide does, or as it is printed."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._chrome("Emulation.setEmulatedMedia", features=[scheme])
+        self._chrome("Emulation.setEmulatedMedia", media=media, features=[scheme])
         self._chrome("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-        self._say("url", url=page.as_uri())
+        self._say("url", url=page if isinstance(page, str) else page.as_uri())
 
     def run(self, script: str) -> Any:
         """What the script returns; it is the browser's, so that the page's policy does not hold it back."""

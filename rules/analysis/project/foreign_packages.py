@@ -30,21 +30,20 @@ def foreign_packages(project: Project) -> tuple[str, ...]:
 def _foreign(project: Project) -> tuple[str, ...]:
     own = {part for name in project.modules for part in name.split(".")}
     skipped = own | sys.stdlib_module_names | _WITHOUT_TORCH | {"torch", "__main__"}
-    return tuple(sorted({name for name in _imported(project) if name not in skipped}))
+    return tuple(sorted(frozenset().union(*project.noted(_imports).values()) - skipped))
 
 
-def _imported(project: Project) -> Iterator[str]:
-    for path in project.files:
-        try:
-            data = project.data(path)
-        except OSError:
-            continue
-        for module, modules in _IMPORT.findall(data):
-            for item in modules.split(b",") if modules else (module,):
-                words = item.split()
-                name = words[0].decode().partition(".")[0] if words else ""
-                if name:
-                    yield name
+def _imports(path: str, data: bytes) -> frozenset[str]:
+    return frozenset(_imported(data))
+
+
+def _imported(data: bytes) -> Iterator[str]:
+    for module, modules in _IMPORT.findall(data):
+        for item in modules.split(b",") if modules else (module,):
+            words = item.split()
+            name = words[0].decode().partition(".")[0] if words else ""
+            if name:
+                yield name
 
 
 def assumption(project: Project) -> str | None:

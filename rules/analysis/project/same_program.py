@@ -11,15 +11,14 @@ from collections.abc import Iterator
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
-from torchlift.search.vocabulary import stands_in
 
 _WORD = lazy_pattern(rb"(?:from|import)[ \t]")
 _IMPORT = lazy_pattern(
     rb"from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\r?\n|[^\r\n#;])*)|import[ \t]+((?:\\\r?\n|[^\r\n#;])+)"
 )
 _COMPUTING = tuple(
-    b"import_module __import__ spec_from_file_location runpy load_entry_point iter_entry_points entry_points locate "
-    b"instantiate get_class get_method exec _target_".split()
+    "import_module __import__ spec_from_file_location runpy load_entry_point iter_entry_points entry_points locate "
+    "instantiate get_class get_method exec _target_".split()
 )
 _NAME = lazy_pattern(rb"(?:^|,)\s*([\w.]+)")
 _NOISE = lazy_pattern(rb"#[^\n]*|[()\\]")
@@ -51,18 +50,11 @@ def _importers(project: Project) -> dict[str, frozenset[str]]:
     tails: dict[str, list[str]] = {}
     for path in project.files:
         tails.setdefault(_stem(path).rpartition("/")[2], []).append(path)
-    computing = frozenset(project.files_holding(*map(bytes.decode, _COMPUTING)))
-    found: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {"": set(project.files_holding(*_COMPUTING, whole=True))}
     known: dict[tuple[str, str], tuple[str, ...]] = {}
-    for path in project.files:
-        try:
-            data = project.data(path)
-        except OSError:
-            continue
-        if path in computing and any(stands_in(word, data) for word in _COMPUTING):
-            found.setdefault("", set()).add(path)
+    for path, names in project.noted(_imports).items():
         folder = path.rpartition("/")[0]
-        for name in set(_imported(path, data)):
+        for name in names:
             # What a name means depends on the folder alone that it is imported in.
             if (name, folder) not in known:
                 known[name, folder] = tuple(_meant(project, tails, name, path))
@@ -71,6 +63,10 @@ def _importers(project: Project) -> dict[str, frozenset[str]]:
         for implied in _implied(project, path):
             found.setdefault(implied, set()).add(path)
     return {path: frozenset(importers) for path, importers in found.items()}
+
+
+def _imports(path: str, data: bytes) -> frozenset[str]:
+    return frozenset(_imported(path, data))
 
 
 def _imported(path: str, data: bytes) -> Iterator[str]:

@@ -7,6 +7,7 @@ The pick is `LOCAL_RANK % device_count` where that variable is set, else `rank %
 from __future__ import annotations
 
 import ast
+import re
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
@@ -191,19 +192,24 @@ def stores(code: ast.AST, variable: str) -> bool:
         elif isinstance(node, ast.Dict):
             if any(isinstance(key, ast.Constant) and key.value == variable for key in node.keys):
                 return True
-        elif isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-            text = ast.unparse(node)
-            if f"{variable}=" in text:
-                return True
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and f"{variable}=" in node.value:
+            return True
     return False
 
 
+def _stores_in(view: ModuleView, variable: str) -> bool:
+    """The same of a file, of which only those statements are read that name the variable."""
+    lines = [view.source.location(found.start())[0] for found in re.finditer(variable, view.source.text)]
+    named = (one for one in view.tree.body if any(one.lineno <= line <= (one.end_lineno or line) for line in lines))
+    return any(stores(one, variable) for one in named)
+
+
 def _collect_visible(view: ModuleView) -> bool | None:
-    return stores(view.tree, "CUDA_VISIBLE_DEVICES") or None
+    return _stores_in(view, "CUDA_VISIBLE_DEVICES") or None
 
 
 def _collect_local_rank(view: ModuleView) -> bool | None:
-    return stores(view.tree, "LOCAL_RANK") or None
+    return _stores_in(view, "LOCAL_RANK") or None
 
 
 VISIBLE_DEVICES = Collector("distributed.visible_devices", ("CUDA_VISIBLE_DEVICES",), _collect_visible)

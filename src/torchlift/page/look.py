@@ -5,7 +5,7 @@ CSS = """
   --paper: #ffffff; --ink: #1c2126; --faint: #57606a; --line: #d5dae0; --wash: #f4f6f8; --code: #eef1f4;
   --problem: #b3261e; --warning: #8a5a00; --ok: #1a6b34; --note: #0b5cad; --bar: #2f6fb5; --low: #b3261e; --mid: #b97a00;
   --tint: #fdf1f0; --tint-warning: #fdf6e7; }
-@media (prefers-color-scheme: dark) { :root {
+@media screen and (prefers-color-scheme: dark) { :root {
   --paper: #14181c; --ink: #e6e9ec; --faint: #9aa5b1; --line: #343c45; --wash: #1c2228; --code: #232a31;
   --problem: #ff8a80; --warning: #f2bd59; --ok: #7cd992; --note: #82b8f5; --bar: #5b9bdf; --low: #ff8a80; --mid: #f2bd59;
   --tint: #2b1c1c; --tint-warning: #2a2418; } }
@@ -31,7 +31,7 @@ code { font: .9rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace
 .wide { overflow-x: auto; margin: .5rem 0 1.25rem; } .wide:focus-visible { outline: 2px solid var(--note); outline-offset: 2px; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; } caption { text-align: left; color: var(--faint); padding-bottom: .35rem; }
 th, td { text-align: left; padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
-thead th { color: var(--faint); font-weight: 600; } tbody th { font-weight: 500; }
+thead th { color: var(--faint); font-weight: 600; overflow-wrap: break-word; } tbody th { font-weight: 500; }
 .other { padding: 0 .3rem; border-radius: .2rem; background: var(--tint-warning); font-weight: 600; } .number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .rates th:first-child { width: 12rem; } .rates td, .rates tbody th { padding-top: .2rem; padding-bottom: .2rem; border-bottom: 0; } .rates td:nth-child(2) { width: 9rem; } .rates td:last-child { min-width: 14rem; }
 .pairs { width: auto; } .pairs td, .pairs th { padding: .3rem .8rem; text-align: right; }
@@ -43,5 +43,5 @@ thead th { color: var(--faint); font-weight: 600; } tbody th { font-weight: 500;
 a { color: var(--note); } footer { margin-top: 3rem; color: var(--faint); font-size: .9rem; border-top: 1px solid var(--line); padding-top: .8rem; }
 .skip { position: absolute; left: -99rem; } .skip:focus { left: 1rem; top: .5rem; background: var(--paper); padding: .3rem .6rem; }
 @media (max-width: 36rem) { .barline { grid-template-columns: 1fr; gap: .1rem; } dl { grid-template-columns: 1fr; } dd { margin-bottom: .4rem; } .verdict { font-size: 1.25rem; } }
-@media print { body { max-width: none; } details > * { display: block; } pre { white-space: pre-wrap; } }
+@media print { :root { color-scheme: light; print-color-adjust: exact; } body { max-width: none; } details > * { display: block; } pre { white-space: pre-wrap; } }
 """

@@ -17,17 +17,19 @@ class Asked:
         texts: looked for in every Python file, as bytes and whether they have to be words of their own.
         places: looked for line by line.
         records: names of collectors whose records of all files were read.
+        facts: functions that were asked of the text of every Python file.
         answers: functions of the project whose answers are shared, with their further arguments.
         unbounded: whether something was asked besides that cannot be told.
     """
 
-    __slots__ = ("answers", "files", "places", "records", "texts", "unbounded")
+    __slots__ = ("answers", "facts", "files", "places", "records", "texts", "unbounded")
 
     def __init__(self) -> None:
         self.files: set[str] = set()
         self.texts: set[tuple[bytes, bool]] = set()
         self.places: set[bytes] = set()
         self.records: set[str] = set()
+        self.facts: set[Callable[[str, bytes], Any]] = set()
         self.answers: set[tuple[Callable[..., Any], tuple[Any, ...]]] = set()
         self.unbounded = False
 
@@ -37,6 +39,7 @@ class Asked:
         self.texts |= other.texts
         self.places |= other.places
         self.records |= other.records
+        self.facts |= other.facts
         self.answers |= other.answers
         self.unbounded |= other.unbounded
 

@@ -30,6 +30,7 @@ class Changes:
         self._collectors = collectors
         self._paths = changed_texts(before.overlay, after.overlay)
         self._known: dict[Hashable, bool] = {}
+        self._ends: dict[str, tuple[int, int]] = {}
 
     def concern(self, asked: Asked) -> bool:
         """Whether an answer to one of these questions may be another now."""
@@ -39,6 +40,7 @@ class Changes:
             or any(self._once((text, whole), partial(self._text, text, whole)) for text, whole in asked.texts)
             or any(self._once(text, partial(self._place, text)) for text in asked.places)
             or any(self._once(name, partial(self._record, name)) for name in asked.records)
+            or any(self._once(fact, partial(self._fact, fact)) for fact in asked.facts)
             or any(self._once(key, partial(self._answer, *key)) for key in asked.answers)
         )
 
@@ -53,9 +55,28 @@ class Changes:
     def _text(self, text: bytes, whole: bool) -> bool:
         """Whether a text came into a file or went."""
         needle = Needle(text, whole=whole)
-        return any(
-            needle.is_in(self._before.data(path)) != needle.is_in(self._after.data(path)) for path in self._paths
-        )
+        for path in self._paths:
+            before, after = self._before.data(path), self._after.data(path)
+            start, end = self._same_ends(path)
+            near = max(0, start - len(text))
+            parts = (data[near : len(data) - max(0, end - len(text))] for data in (before, after))
+            # Where it stands in neither of the parts that differ, it stands around them in both or in none.
+            if any(text in part for part in parts) and needle.is_in(before) != needle.is_in(after):
+                return True
+        return False
+
+    def _same_ends(self, path: str) -> tuple[int, int]:
+        """How many bytes at the front and at the end of a changed file are the same in both states."""
+        if path not in self._ends:
+            before, after = self._before.data(path), self._after.data(path)
+            shorter = min(len(before), len(after))
+            start = _largest(shorter, lambda size: before[:size] == after[:size])
+            rest = shorter - start
+            self._ends[path] = (
+                start,
+                _largest(rest, lambda size: before[len(before) - size :] == after[len(after) - size :]),
+            )
+        return self._ends[path]
 
     def _place(self, text: bytes) -> bool:
         """Whether a text stands in a changed file: its lines may be others."""
@@ -72,6 +93,20 @@ class Changes:
             if self._after.is_python(path)
         )
 
+    def _fact(self, fact: Callable[[str, bytes], Any]) -> bool:
+        """Whether something else is told of the text of a changed file."""
+        python = [path for path in self._paths if self._after.is_python(path)]
+        return any(fact(path, self._before.data(path)) != fact(path, self._after.data(path)) for path in python)
+
     def _answer(self, answer: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
         """Whether a shared answer is another."""
         return bool(self._before.once(answer, *arguments) != self._after.once(answer, *arguments))
+
+
+def _largest(most: int, holds: Callable[[int], bool]) -> int:
+    """The largest number up to `most` for which something holds that holds for all smaller ones."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if holds(middle) else (least, middle - 1)
+    return least

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from torchlift.file_bytes import file_bytes
 from torchlift.notebook import is_notebook, searched
@@ -24,6 +24,7 @@ _MOST_TEXT = 1_000_000
 _NEVER_TEXT = tuple(
     ".pt .pt2 .pth .bin .safetensors .npy .npz .png .jpg .jpeg .gif .so .pyc .zip .gz .whl .pdf".split()
 )
+Fact = TypeVar("Fact")
 _NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "build", "dist"})
 
 
@@ -61,6 +62,8 @@ class ProjectFiles:
         # What was found in earlier states, and the files whose texts have changed since.
         self._held_before: Mapping[tuple[tuple[bytes, bool], ...], list[str]] = {}
         self._placed_before: Mapping[str, list[str]] = {}
+        self._noted: dict[Callable[[str, bytes], Any], Mapping[str, Any]] = {}
+        self._noted_before: Mapping[Callable[[str, bytes], Any], Mapping[str, Any]] = {}
         self._changed: frozenset[str] = frozenset()
         self._wordless: tuple[int, list[str]] | None = None
         if before is not None:
@@ -76,6 +79,7 @@ class ProjectFiles:
     def _take_over(self, before: ProjectFiles) -> None:
         self._held_before = {**before._held_before, **before._holding}
         self._placed_before = {**before._placed_before, **before._places}
+        self._noted_before = {**before._noted_before, **before._noted}
         self._changed = before._changed | changed_texts(before._overlay, self._overlay)
         listed = frozenset(before._listed or ())
         with suppress(OSError):
@@ -163,9 +167,9 @@ class ProjectFiles:
             return len(self.data(path))
         return os.stat(f"{self._folder}{path}").st_size  # noqa: PTH116 - a Path costs more than the call
 
-    def holding(self, words: Iterable[str]) -> list[str]:
-        """Python files in which any of `words` stands, wherever."""
-        return self._holding_any([Needle(encoded(word)) for word in sorted(words)])
+    def holding(self, words: Iterable[str], whole: bool = False) -> list[str]:
+        """Python files in which any of `words` stands, wherever or as a word of its own."""
+        return self._holding_any([Needle(encoded(word), whole=whole) for word in sorted(words)])
 
     def naming(self, name: str) -> list[str]:
         """Python files in which a name stands, as a word of its own."""
@@ -225,6 +229,19 @@ class ProjectFiles:
             return False
         return any(needle.is_in(data) for needle in needles)
 
+    def noted(self, fact: Callable[[str, bytes], Fact]) -> Mapping[str, Fact]:
+        """What `fact` tells of the path and the bytes of each Python file that can be read; asked again of changed files only."""
+        if fact not in self._noted:
+            earlier = self._noted_before.get(fact)
+            asked = self._files if earlier is None else self._changed & self._python
+            now = dict(earlier or {})
+            for path in asked:
+                now.pop(path, None)
+                with suppress(OSError):
+                    now[path] = fact(path, self.data(path))
+            self._noted[fact] = now
+        return self._noted[fact]
+
     def places(self, words: tuple[str, ...]) -> dict[str, list[str]]:
         """`path:line` of every place in the project's text files that holds one of `words`, by word.
 
@@ -248,22 +265,27 @@ class ProjectFiles:
         if not words:
             return
         needles = {word: Needle(encoded(word)) for word in words}
+        paths = texts()
+        known = {path for path in paths if self._knows_words(path)}
+        vocabularies = (self._vocabularies, self._words_of_texts) if known else ()
         holding = {
-            word: {*self._vocabularies.holding(needle), *self._words_of_texts.holding(needle)}
-            for word, needle in needles.items()
+            word: {path for one in vocabularies for path in one.holding(needle)} for word, needle in needles.items()
         }
         is_again = bool(self._places)
         for word in words:
             self._places.setdefault(word, [])
-        for path in texts():
-            known = self._has_words(path) or (path in self._words_of_texts and path not in self._overlay)
-            asked = {word: one.text for word, one in needles.items() if not known or path in holding[word]}
+        for path in paths:
+            asked = {word: one.text for word, one in needles.items() if path not in known or path in holding[word]}
             if asked:
                 with suppress(OSError):
                     data = self.data(path)
-                    if is_again and not known:
+                    if is_again and path not in known:
                         self._remember_text(path, data)
                     self._note_places(path, data, asked)
+
+    def _knows_words(self, path: str) -> bool:
+        """The same of any text file."""
+        return self._has_words(path) or (path in self._words_of_texts and path not in self._overlay)
 
     def _remember_text(self, path: str, data: bytes) -> None:
         """Search the words of a file that is no Python from the second search on: most runs search once, or never."""
