@@ -93,7 +93,7 @@ def _shown(events: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
     shown = []
     for event in events:
         inputs, modes = decoded(event[4]), event[3]
-        autocast = {} if modes["autocast"] is None else {"cpu": modes["autocast"].replace("torch.", "")}
+        autocast = {kind: dtype.replace("torch.", "") for kind, dtype in modes["autocast"].items()}
         shown.append(
             {
                 "args": [notation(value) for value in inputs.args],

@@ -62,14 +62,14 @@ class Doings:
     Attributes:
         events: messages of kind `call`, `did` and `saved`, in order.
         missed: calls that are not replayed, by reason, without those that are like enough others.
-        elsewhere: kind of the accelerator that the value was moved to.
+        accelerator: kind of device that calls used.
         contents: hashes of the archives that it was written to.
         cut: the program was killed before it could say that it ends.
     """
 
     events: list[tuple[Any, ...]] = field(default_factory=list)
     missed: dict[str, int] = field(default_factory=dict)
-    elsewhere: Optional[str] = None
+    accelerator: Optional[str] = None
     contents: list[str] = field(default_factory=list)
     cut: bool = False
 
@@ -99,8 +99,10 @@ def keep(capture: Subject, channel: socket.socket, limits: Limits) -> None:
 def proved(capture: Subject, course: Doings, limits: Limits) -> dict[str, Any]:
     """The proof; whatever goes wrong is said in it."""
     try:
-        from .proof import prove
-
+        if course.accelerator is not None and capture.anew is None:
+            from .on_accelerator import prove_there as prove
+        else:
+            from .proof import prove
         proof = prove(capture, course, limits)
     except BaseException as error:
         proof = {"unproved": f"prover: {type(error).__name__}: {error}"}
@@ -186,8 +188,8 @@ def note(course: Doings, message: tuple[Any, ...]) -> None:
     kind = message[0]
     if kind == "missed":
         course.missed[message[1]] = course.missed.get(message[1], 0) + 1
-    elif kind == "elsewhere":
-        course.elsewhere = message[1]
+    elif kind == "accelerator":
+        course.accelerator = message[1]
     else:
         course.events.append(message)
     if kind == "saved":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import weakref
 from typing import Any, Optional
 
 _GRADIENTS_LOOKED_AT = 64
+_AUTOCAST = ("cpu", "cuda", "xpu")
 
 
 def modes_now(torch: Any, module: Any) -> dict[str, Any]:
@@ -15,13 +17,16 @@ def modes_now(torch: Any, module: Any) -> dict[str, Any]:
         "training": getattr(module, "training", None),
         "grad": torch.is_grad_enabled(),
         "inference": torch.is_inference_mode_enabled(),
-        "autocast": str(torch.get_autocast_dtype("cpu")) if torch.is_autocast_enabled("cpu") else None,
+        "autocast": {
+            kind: str(torch.get_autocast_dtype(kind)) for kind in _AUTOCAST if torch.is_autocast_enabled(kind)
+        },
         "default": str(torch.get_default_dtype()),
+        "precision": _precision(torch),
     }
 
 
 def entered(torch: Any, modes: dict[str, Any]) -> Any:
-    """A context in which the modes hold; the default dtype is set for good."""
+    """A context in which the modes hold; the default dtype and the precision of matrix products are set for good."""
     import contextlib
 
     stack = contextlib.ExitStack()
@@ -29,12 +34,23 @@ def entered(torch: Any, modes: dict[str, Any]) -> Any:
     if modes["inference"]:
         stack.enter_context(torch.inference_mode())
     stack.enter_context(torch.set_grad_enabled(modes["grad"]))
-    if modes["autocast"] is not None:
-        dtype = getattr(torch, modes["autocast"].replace("torch.", ""))
-        stack.enter_context(torch.autocast("cpu", dtype=dtype))
-    else:
-        stack.enter_context(torch.autocast("cpu", enabled=False))
+    if modes["precision"] not in (None, _precision(torch)):
+        torch.set_float32_matmul_precision(modes["precision"])
+    for kind in _AUTOCAST:
+        if kind in modes["autocast"]:
+            dtype = getattr(torch, modes["autocast"][kind].replace("torch.", ""))
+            stack.enter_context(torch.autocast(kind, dtype=dtype))
+        elif torch.is_autocast_enabled(kind):
+            stack.enter_context(torch.autocast(kind, enabled=False))
     return stack
+
+
+def _precision(torch: Any) -> Optional[str]:
+    """Of matrix products in fp32, which a GPU may compute in TF32; None where settings of both kinds of names are mixed."""
+    try:
+        return str(torch.get_float32_matmul_precision())
+    except RuntimeError:
+        return None
 
 
 def unobservable(torch: Any) -> bool:
@@ -95,9 +111,26 @@ class Tracked:
         return {(id(t.grad), t.grad._version) for t in leaves if t.grad is not None}
 
 
-def generator_state(torch: Any) -> bytes:
-    """The state of the random generator on the CPU."""
-    state = torch.get_rng_state()
+def generator_state(torch: Any, with_gpu: Optional[bool] = None) -> bytes:
+    """The state of the random generator on the CPU and, where CUDA is in use or `with_gpu` says so, of the current GPU's."""
+    state = _bytes_of(torch.get_rng_state())
+    if torch.cuda.is_initialized() if with_gpu is None else with_gpu:
+        with contextlib.suppress(RuntimeError):  # a CUDA graph is being captured
+            state += _bytes_of(torch.cuda.get_rng_state())
+    return state
+
+
+def set_generator_state(torch: Any, state: bytes) -> bool:
+    """Set what `generator_state` gave; whether a GPU's generator is part of it."""
+    size = torch.get_rng_state().numel()
+    torch.set_rng_state(torch.frombuffer(bytearray(state[:size]), dtype=torch.uint8).clone())
+    if len(state) == size:
+        return False
+    torch.cuda.set_rng_state(torch.frombuffer(bytearray(state[size:]), dtype=torch.uint8).clone())
+    return True
+
+
+def _bytes_of(state: Any) -> bytes:
     return ctypes.string_at(state.data_ptr(), state.numel())
 
 

@@ -117,8 +117,6 @@ class Prover:
 
     def _why_not(self) -> Optional[str]:
         course = self.course
-        if course.elsewhere is not None:
-            return f"{course.elsewhere}: the value was moved to an accelerator"
         if any(event[6] is not None and event[6][1] is None for event in self.calls):
             return (
                 f"trained: state changed between calls, and is larger than {self.limits.state >> 20} MiB or no tensors"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from .gradients import gradients, has_gradients, held
-from .modes import entered, generator_state
+from .modes import entered, generator_state, set_generator_state
 from .shared import Array, Call, Container, Inputs, Node, Raised, Scalar, describe, describe_error
 from .wire import Decoder
 
@@ -79,7 +79,7 @@ class Player:
         if inputs is None:
             args, kwargs = Decoder().decode(encoded)
             inputs = Inputs(*args, **kwargs)
-        torch.set_rng_state(torch.frombuffer(bytearray(random), dtype=torch.uint8).clone())
+        with_gpu = set_generator_state(torch, random)
         value = self._value(copy)
         try:
             target = value if method == "forward" else getattr(value, method)
@@ -88,7 +88,7 @@ class Player:
             outcome = described(result, self._plain)
         except (Exception, SystemExit) as error:
             outcome = describe_error(error)
-        drawn = hashlib.sha256(generator_state(torch)).hexdigest()[:12]
+        drawn = hashlib.sha256(generator_state(torch, with_gpu)).hexdigest()[:12]
         after = _after(described(inputs.args), described(inputs.kwargs), drawn)
         if not isinstance(outcome, Raised):
             after = Container(after.type, (*after.items, *held(inputs), *gradients(result, inputs, value, modes)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import marshal
@@ -18,7 +19,7 @@ from .detached import fork_detached
 from .keeper import Subject, keep, write_proof
 from .limits import Limits
 from .modes import Tracked, generator_state, modes_now, unobservable
-from .wire import Encoder, OnAccelerator, Unsent
+from .wire import Encoder, Unsent
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,7 +44,7 @@ def silent(function: Function) -> Function:
 
 @silent
 def random_state() -> Optional[bytes]:
-    """The state of torch's random generator on the CPU, to be given to `snapshot`; None where it cannot be read."""
+    """The state of torch's random generators, to be given to `snapshot`; None where it cannot be read."""
     import torch
 
     return hashlib.sha256(generator_state(torch)).digest()
@@ -91,7 +92,7 @@ def snapshot(
     if original is not None and not derived and kind == "module":
         _remember(captured, original)
     apart = _why_no_copy(torch)
-    encoder = Encoder(limits.recorded, any_device=apart is not None)
+    encoder = Encoder(limits.recorded)
     try:
         given = None if example is None else encoder.encode((tuple(example[0]), dict(example[1])))
     except Unsent as problem:
@@ -113,7 +114,7 @@ class Snapshot:
 
     def __init__(self, channel: Union[Pipe, CourseFile], module: Any, limits: Limits) -> None:
         self._channel: Optional[Union[Pipe, CourseFile]] = channel
-        self._any_device = isinstance(channel, CourseFile)
+        self._accelerator: Optional[str] = None
         self._process = os.getpid()
         self._limits = limits
         self._lock = threading.RLock()
@@ -172,20 +173,19 @@ class Snapshot:
         if self._kept >= self._limits.calls:
             self._missed(f"after {self._limits.calls} others")
             return ("skipped", tracked)
-        encoder = Encoder(self._limits.recorded - self._size, self._any_device)
+        encoder = Encoder(self._limits.recorded - self._size)
         try:
             state = None
             if moved is not None:
-                state = (moved, _state(tracked.module(), Encoder(self._limits.state, self._any_device)))
+                state = (moved, _state(tracked.module(), Encoder(self._limits.state)))
             inputs = encoder.encode((tuple(args), dict(kwargs)))
-        except OnAccelerator as problem:
-            self._send(("elsewhere", str(problem)))
-            self.ended()
-            return None
         except Unsent as problem:
             if not seen:
                 self._missed(_unsent("an argument", problem))
             return ("skipped", tracked)
+        if encoder.accelerator not in (None, self._accelerator):
+            self._accelerator = encoder.accelerator
+            self._send(("accelerator", encoder.accelerator))
         self._alike[key] = seen + 1
         self._kept += 1
         self._size += encoder.size
@@ -205,7 +205,7 @@ class Snapshot:
 
         _, _, method, copy, modes, inputs, random, state, given = token
         with torch._C.DisableTorchFunction():
-            encoder = Encoder(self._limits.recorded - self._size, self._any_device)
+            encoder = Encoder(self._limits.recorded - self._size)
             outcome: Any
             if error is not None:
                 kind = type(error)
@@ -229,7 +229,7 @@ class Snapshot:
         if not self._mine():
             return
         try:
-            given = Encoder(self._limits.state, self._any_device).encode((tuple(args), dict(kwargs or {})))
+            given = Encoder(self._limits.state).encode((tuple(args), dict(kwargs or {})))
         except Unsent as problem:
             given = _unsent("an argument", problem)
         self._send(("did", method, copy or 0, given))
@@ -308,9 +308,24 @@ def _awaken(channel: Union[Pipe, CourseFile], subject: Subject, limits: Limits) 
 def _why_no_copy(torch: Any) -> Optional[str]:
     if not hasattr(os, "fork") or not sys.platform.startswith("linux"):
         return "fork: this system does not copy processes"
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        return "cuda: a process that uses a GPU cannot be copied"
+    for kind in ("cuda", "xpu"):
+        module = getattr(torch, kind, None)
+        if module is not None and module.is_initialized():
+            return f"{kind}: a process that uses a GPU cannot be copied"
+    # No question to torch here: `torch.cuda.is_available` starts the driver, and the program could not be copied any more.
+    if _driver_was_started():
+        return "cuda: a process that asked for its GPUs cannot be copied"
     return None
+
+
+def _driver_was_started() -> bool:
+    """Whether the CUDA driver was started here (cuInit), which opens its device; NVML, which does not, opens another."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):
+                if os.readlink(f"/proc/self/fd/{name}") in ("/dev/nvidia-uvm", "/dev/dxg"):
+                    return True
+    return False
 
 
 def _why_not(limits: Limits) -> Optional[str]:
@@ -320,8 +335,6 @@ def _why_not(limits: Limits) -> Optional[str]:
 
 
 def _unsent(what: str, problem: Unsent) -> str:
-    if isinstance(problem, OnAccelerator):
-        return f"{problem}: {what} is on an accelerator"
     return f"{what} is or holds {problem}, which cannot be replayed"
 
 

@@ -40,14 +40,14 @@ class Attempt:
 Emit = Callable[[Any], None]
 
 
-def attempt(work: Callable[[Emit], None], seconds: float, clock: float, memory: int) -> Attempt:
+def attempt(work: Callable[[Emit], None], seconds: float, clock: float, memory: Optional[int]) -> Attempt:
     """Runs `work` in a fork, which is gone afterwards with all that it started.
 
     Args:
         work: gets a function that hands over a result, which must be plain data.
         seconds: of CPU time.
         clock: seconds on the clock.
-        memory: bytes that it may allocate.
+        memory: bytes that it may allocate; None for no bound: drivers of accelerators map far more than they use.
     """
     gc.freeze()
     reading, writing = os.pipe()
@@ -94,7 +94,7 @@ def end_descendants() -> None:
         time.sleep(0.01)
 
 
-def _work(work: Callable[[Emit], None], writing: int, seconds: float, memory: int) -> None:
+def _work(work: Callable[[Emit], None], writing: int, seconds: float, memory: Optional[int]) -> None:
     """Never returns."""
 
     def emit(result: Any) -> None:
@@ -126,16 +126,15 @@ def first_line(error: BaseException) -> str:
     return lines[0][:300] if lines else ""
 
 
-def _bounded(seconds: float, memory: int) -> None:
+def _bounded(seconds: float, memory: Optional[int]) -> None:
     import resource
 
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
-    for kind, bound in (
-        (resource.RLIMIT_AS, used + memory),
-        (resource.RLIMIT_CPU, int(seconds) + 1),
-        (resource.RLIMIT_NPROC, _processes() + _PROCESSES),
-    ):
+    bounds = {resource.RLIMIT_CPU: int(seconds) + 1, resource.RLIMIT_NPROC: _processes() + _PROCESSES}
+    if memory is not None:
+        bounds[resource.RLIMIT_AS] = used + memory
+    for kind, bound in bounds.items():
         with contextlib.suppress(OSError, ValueError):
             _, hard = resource.getrlimit(kind)
             resource.setrlimit(kind, (bound if hard == resource.RLIM_INFINITY else min(bound, hard), hard))

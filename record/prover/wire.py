@@ -10,7 +10,7 @@ import ctypes
 import enum
 import importlib
 import sys
-from typing import Any
+from typing import Any, Optional
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -19,21 +19,18 @@ class Unsent(Exception):
     """The value holds something that is not data; the message names its class."""
 
 
-class OnAccelerator(Unsent):
-    """The value is on an accelerator; the message is the kind of device."""
-
-
 class Encoder:
     """Encodes values; a tensor that occurs twice in what one encoder sees is sent once.
 
     Attributes:
         size: bytes of tensors so far.
+        accelerator: kind of device of the last tensor that was not on the CPU.
     """
 
-    def __init__(self, limit: int, any_device: bool = False) -> None:
+    def __init__(self, limit: int) -> None:
         self.size = 0
+        self.accelerator: Optional[str] = None
         self._limit = limit
-        self._any_device = any_device
         self._seen: dict[int, int] = {}
         self._keep: list[Any] = []
 
@@ -74,8 +71,8 @@ class Encoder:
         if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.is_nested or value.layout != torch.strided:
             raise Unsent(f"a {value.layout} tensor of class {type(value).__name__}".replace("torch.strided ", ""))
         device = "" if value.device.type == "cpu" else str(value.device)
-        if device and not self._any_device:
-            raise OnAccelerator(value.device.type)
+        if device:
+            self.accelerator = value.device.type
         plain, scale = value.detach(), None
         if plain.is_quantized:
             if plain.qscheme() not in (torch.per_tensor_affine, torch.per_tensor_symmetric):

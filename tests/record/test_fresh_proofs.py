@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -200,3 +202,30 @@ def test_what_is_too_large_or_no_data_is_not_spooled(tmp_path: Path, monkeypatch
         assert snapshot(module, traced, kind="module", api="torch.jit.trace", spool_path=path, limits=limits) is None
         assert json.loads(Path(path).read_text())["unproved"].endswith(f", and it {why}")
     assert [path.name for path in tmp_path.iterdir()] == ["proof-1.json"]
+
+
+def test_a_value_that_was_captured_before_the_program_used_its_gpu_is_proved_in_a_copy_that_starts_it() -> None:
+    import torch
+
+    from torchlift.record.prover.keeper import Doings, Subject, proved
+    from torchlift.record.prover.limits import Limits
+    from torchlift.record.prover.modes import generator_state, modes_now
+    from torchlift.record.prover.wire import Encoder
+
+    original = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Dropout(0.5)).train()
+    script: Any = torch.jit.script
+    captured = script(original)
+    course = Doings(accelerator="cuda")
+    for rows in (4, 9):
+        given = (torch.rand(rows, 3),)
+        inputs, random, modes = Encoder(1 << 20).encode((given, {})), generator_state(torch), modes_now(torch, captured)
+        with torch.no_grad():
+            result = captured(*given)
+        after = hashlib.sha256(generator_state(torch)).digest()
+        outcome = ("returned", Encoder(1 << 20).encode(result), inputs)
+        course.events.append(("call", "forward", 0, {**modes, "grad": False}, inputs, random, None, outcome, after))
+    subject = Subject(original, captured, "module", "torch.jit.script", None, "", None, {}, 0, b"", b"")
+    proof = proved(subject, course, Limits())
+    assert proof["unproved"] is None
+    assert proof["eager"]["equal"], proof["eager"]
+    assert proof["calls"] == 2

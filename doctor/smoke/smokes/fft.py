@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..bench import Bench
 from ..smoke import Measurement, Signature, Smoke
 
-_LIMIT = 1e-6
+# An H200 with torch 2.11.0+cu130 gave 4.9e-7 for the prime size and back (2026-11-26).
+_LIMIT = 5e-6
 _SHAPES = {"rfft of 4096": (8, 4096), "rfft of 1021 (prime)": (8, 1021), "rfft2 of 128 x 96": (4, 128, 96)}
 _JIT = Signature(
     "nvjitlink-mismatch",

@@ -9,6 +9,8 @@ from ..smoke import Measurement, Signature, Smoke
 
 _LIMIT = 1e-5
 _PARTS = ("singular value decomposition", "QR", "LU", "solve", "Cholesky", "eigenvalues of a general matrix")
+# An H200 with torch 2.11.0+cu130 gave 2.0e-6 and 7.1e-6 for the first and the last, at most 1.9e-7 for the others (2026-11-26).
+_LIMITS = {part: _LIMIT for part in _PARTS} | {_PARTS[0]: 3e-5, _PARTS[5]: 1e-4}
 _TURING = Signature(
     "magma-without-this-gpu",
     r"no kernel image is available for execution on the device",
@@ -24,7 +26,7 @@ SMOKE = Smoke(
     title="SVD, QR, LU, Cholesky, solve and general eigenvalues (cuSOLVER and MAGMA on NVIDIA GPUs)",
     needs="general eigenvalues: CPU, NVIDIA and AMD, where torch has MAGMA or cuSOLVER of CUDA 12.8",
     reference="the definition: the product of the factors is the matrix, the eigenvalues add up to the trace, in fp64",
-    limits=tuple((part, _LIMIT) for part in _PARTS),
+    limits=tuple(_LIMITS.items()),
     kinds=("cuda", "rocm", "xpu", "cpu"),
     signatures=(_TURING,),
     timeout=120.0,
@@ -40,7 +42,7 @@ def run(bench: Bench) -> Measurement:
     scale = a.abs().max().item() * size**0.5
 
     def residual(part: str, product: Any) -> None:
-        bench.measured(part, (product - a).abs().max().item() / scale, _LIMIT)
+        bench.measured(part, (product - a).abs().max().item() / scale, _LIMITS[part])
 
     def wide(tensor: Any) -> Any:
         return tensor.cpu().double()
@@ -76,5 +78,5 @@ def _eigenvalues(bench: Bench, there: Any, a: Any, scale: float) -> str | None:
         return f"{_PARTS[5]}: {error}"
     trace = a.diagonal(dim1=-2, dim2=-1).sum(-1)
     off = (values.cpu().real.double().sum(-1) - trace).abs().max().item()
-    bench.measured(_PARTS[5], off / scale, _LIMIT)
+    bench.measured(_PARTS[5], off / scale, _LIMITS[_PARTS[5]])
     return None
