@@ -235,7 +235,7 @@ class _Names:
 
     def variable(self, name: str, value: str) -> str:
         """The value of an environment variable: kept is what comes from a short list, redacted are paths in it."""
-        if name.endswith("VISIBLE_DEVICES"):
+        if name.endswith(("VISIBLE_DEVICES", "VERSION")):  # a version of four numbers is no address
             return self.text(value)
         if _PLAIN_VALUE.fullmatch(value) and not _IP4.search(value):
             return value

@@ -15,7 +15,10 @@ def verdict(examination: Examination) -> str:
     if examination.is_plan:
         return _plan(examination)
     if examination.smokes is not None and examination.smokes.failed:
-        return f"{examination.smokes.summary()} {_checked(examination)}"
+        checked = _checked(examination)
+        if checked.startswith("Healthy"):
+            return f"{examination.smokes.summary()} The checks themselves found no problem: {_together(examination)}"
+        return f"{examination.smokes.summary()} {checked}"
     return _checked(examination)
 
 

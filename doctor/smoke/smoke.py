@@ -21,9 +21,6 @@ KINDS = ("cuda", "rocm", "xpu", "mps", "cpu")
 
 GPUS = ("cuda", "rocm", "xpu", "mps")
 
-CALIBRATED = "calibrated on: CPU only / not yet on GPU"
-"""Where the limits come from until a smoke says otherwise."""
-
 
 def tiers_of(tier: str) -> tuple[str, ...]:
     """The tiers that a run of `tier` comprises.
@@ -116,7 +113,8 @@ class Smoke:
     """It loads the device for this share of the seconds that a burn takes (`bench.seconds`), on top of its `timeout`."""
     alone: bool = False
     """Nothing else may run on the machine meanwhile: it measures what devices share."""
-    calibrated: str = CALIBRATED
+    guessed: str = ""
+    """What of its limits is a guess, as a sentence without its full stop."""
 
     def limit(self, name: str) -> float:
         """The limit of a comparison."""

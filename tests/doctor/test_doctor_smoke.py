@@ -17,6 +17,7 @@ import torchlift.doctor.smoke as package
 from torchlift.doctor.smoke.loading import own_smokes, smokes_below
 from torchlift.doctor.smoke.parent.catalogue import catalogue
 from torchlift.doctor.smoke.parent.desk_check import places
+from torchlift.doctor.smoke.parent.measured import measured, runs
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.report import SmokeReport
 from torchlift.doctor.smoke.parent.runner import Plan, Run, SmokeError
@@ -294,9 +295,21 @@ def test_the_places_that_were_read_are_in_the_torch_that_is_installed() -> None:
         assert source.count("\n", 0, source.index(row["text"])) + 1 == row["lines"][release], row
 
 
-def test_no_limit_is_said_to_come_from_a_gpu() -> None:
-    for smoke in own_smokes().values():
-        assert "not yet" in smoke.calibrated, smoke.id
+def test_what_a_smoke_gave_on_a_gpu_is_well_below_the_limit_that_it_has_now() -> None:
+    smokes = own_smokes()
+    seen = [(smokes[id], row) for run in runs() for id, row in run["smokes"].items()]
+    assert len(seen) > 30
+    for smoke, row in seen:
+        if "said" not in row:
+            assert row["limit"] == smoke.limit(row["worst"]), smoke.id
+            assert row["error"] <= row["limit"] / 3, smoke.id
+
+
+def test_a_smoke_that_ran_on_no_gpu_says_so() -> None:
+    smokes = own_smokes()
+    ran = {id for run in runs() for id in run["smokes"]}
+    told = {id for id, smoke in smokes.items() if "not run on a GPU" in measured(smoke)}
+    assert told == {id for id, smoke in smokes.items() if set(smoke.kinds) & set(GPUS)} - ran
 
 
 def _examined_side() -> list[Path]:

@@ -310,7 +310,8 @@ ROWS = (
     KnownError(
         id="tensors-on-two-devices",
         pattern=r"Expected all tensors to be on the same device, but (found at least two devices, (?P<name>[\w:]{1,12}( and [\w:]{1,12})?)|got)|expected device cuda:\d{1,3} but got device cuda:\d{1,3}|[Aa]rguments are located on different GPUs|tensors? (is|are) on different GPUs?\b"
-        r"|module must have its parameters and buffers on device cuda:\d{1,3}|Expected tensor to have \S{1,12} Device, but got tensor with",
+        r"|module must have its parameters and buffers on device cuda:\d{1,3}|Expected tensor to have \S{1,12} Device, but got tensor with"
+        r"|Input type \((torch\.cuda\.|CUDA)\w{3,30}\) and (weight|bias) type \((torch\.(?!cuda)|CPU)|Input type \((torch\.(?!cuda)|CPU)\w{3,30}\) and (weight|bias) type \((torch\.cuda\.|CUDA)",
         cause="One operation got tensors of different devices. With one GPU: an input, buffer or new tensor was left on the CPU. With several: a model spread by device_map, or a replica of DataParallel, meets a tensor that was put on cuda:0 by name",
         remedy="The first frame in the program's own code shows which tensor: make new tensors on x.device instead of 'cuda', register constants as buffers, and move inputs to the device of the first layer. To see that it is the spreading: CUDA_VISIBLE_DEVICES=0. For training use "
         "DistributedDataParallel with one process a GPU, not DataParallel or device_map='auto'",
@@ -319,6 +320,7 @@ ROWS = (
             "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!",
             "RuntimeError: expected device cuda:0 but got device cuda:1",
             "RuntimeError: arguments are located on different GPUs",
+            "RuntimeError: Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same",
         ),
         sources=(
             thread(

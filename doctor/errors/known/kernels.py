@@ -28,6 +28,42 @@ ROWS = (
         ),
     ),
     KnownError(
+        id="two-dtypes",
+        pattern=r"(mat1 and mat2|expected m1 and m2|self and mat2) (to|must) have the same dtype|expected scalar type \w{3,12} but found \w{3,12}"
+        r"|Input type \((?P<there>torch\.cuda\.|CUDA|torch\.(?!cuda)|CPU)\w{3,30}\) and (weight|bias) type \((?P=there)\w{3,30}\) should be the same"
+        r"|Input type \((float|double|(struct )?c10::\w{3,12})\) and (weight|bias) type",
+        cause="One operation got tensors of different dtypes: inputs are float32 and the model is half, or a part that was added later (an adapter, a "
+        "head) is not what the rest is, or a part runs outside of autocast. It is the program, not the machine",
+        remedy="The last frame in the program's own code shows which: move inputs with x.to(model.dtype), or the part that was added with "
+        "part.to(device, dtype); or run the forward pass under torch.autocast('cuda', dtype=torch.bfloat16) and keep the model in float32",
+        says=(
+            "RuntimeError: mat1 and mat2 must have the same dtype, but got Half and Float",
+            "RuntimeError: expected mat1 and mat2 to have the same dtype, but got: c10::Half != float",
+            "RuntimeError: expected scalar type Half but found Float",
+        ),
+        sources=(
+            thread("Comfy-Org/ComfyUI", 6907),
+            thread("Vaibhavs10/fast-whisper-finetuning", 14, "2024-06-05"),
+            thread("hpcaitech/ColossalAI", 6169, "2024-12-25"),
+        ),
+    ),
+    KnownError(
+        id="gpu-tensor-to-numpy",
+        pattern=r"can't convert (cuda\S{0,12}|xpu\S{0,12}|mps\S{0,12}|CUDA) (device type )?tensor to numpy|Can't call numpy\(\) on Tensor that requires grad",
+        cause="NumPy reads memory of the CPU, without gradients, and the tensor is on a GPU or part of a graph: the program did not bring it back",
+        remedy="Write tensor.detach().cpu().numpy() at the last frame in the program's own code; np.asarray, plt.plot and sklearn convert in the same way",
+        says=(
+            "TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+            "TypeError: can't convert CUDA tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+            "RuntimeError: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+        ),
+        sources=(
+            thread("Zhongdao/Towards-Realtime-MOT", 257, "2023-11-09"),
+            thread("ztxz16/fastllm", 231, "2023-08-09"),
+            thread("iMoonLab/PVRNet", 3, "2019-07-30"),
+        ),
+    ),
+    KnownError(
         id="rocm-page-fault",
         pattern=r"Memory access fault by GPU node|HSA_STATUS_ERROR_(EXCEPTION|MEMORY_FAULT|OUT_OF_RESOURCES|MEMORY_APERTURE"
         r"_VIOLATION)|HIP error: an illegal memory access",

@@ -221,8 +221,8 @@ ROWS = (
         pattern=r"[Ss]egmentation fault \(core dumped\)|Caught signal 11 \([Ss]egmentation fault|signal (11|SIGSEGV)|SIGSEGV\b|is killed by signal: Segmentation fault|Segmentation fault: 11|srun: error: \S{1,60}: tasks? [\d,-]{1,40}: Segmentation fault",
         cause="A compiled part crashed (SIGSEGV) and could not say where. Most often, in this order: an extension built for another torch or CUDA, two copies of a library in one process (OpenMP, protobuf, CUDA, libstdc++), a driver that does not fit, "
         "a stack limit that is too small, a defect of the library",
-        remedy="Run it with faulthandler, which prints the Python line at the crash. In an import: that package is for another torch (python -c 'import PACKAGE' alone). At the first use of the GPU: `torchlift doctor --smoke` says whether torch itself "
-        "works here. In a data loader's worker: num_workers=0. Else gdb -ex run -ex bt --args python PROGRAM names the library",
+        remedy="Run it with faulthandler, which prints the Python line at the crash. In an import: that package is for another torch (python -c 'import PACKAGE' alone). At the first use of the GPU: the smokes of `torchlift doctor --smoke` say whether torch "
+        "itself works here. In a data loader's worker: num_workers=0. Else gdb -ex run -ex bt --args python PROGRAM names the library",
         command="PYTHONFAULTHANDLER=1 python PROGRAM",
         checks=("extension-abi", "companion-mismatch", "conda-pip-mix", "preloaded-libraries"),
         says=(

@@ -19,17 +19,20 @@ if TYPE_CHECKING:
     from torchlift.doctor.smoke.parent.runner import Run
     from torchlift.doctor.smoke.parent.targets import Target
 
-_BESIDE = 6.0
-"""Seconds that a smoke takes besides its load: the start of the device, memory that is filled. A guess."""
+_BESIDE, _QUICK = 3.0, 0.5
+"""Seconds that a burn's smoke takes besides its load, and one of the quick tier: 0.4 to 2.6 and 0.4 to 2.7 on an H200 (2026-11-26)."""
 _EVERY = 1.0
+_TWO = 2
 
 
 def estimate(smokes: Sequence[Smoke], devices: int, seconds: float) -> float:
     """About how many seconds a burn takes: what loads devices side by side once, what needs the machine alone in turn."""
     whole = 0.0
     for smoke in smokes:
+        if smoke.once and devices < _TWO:
+            continue
         times = devices if smoke.alone and not smoke.once else 1
-        whole += times * (smoke.lasts * seconds + (_BESIDE if smoke.tier == "burn" else 1.0))
+        whole += times * (smoke.lasts * seconds + (_BESIDE if smoke.tier == "burn" else _QUICK))
     return whole
 
 

@@ -11,7 +11,8 @@ from torchlift.doctor.smoke.parent.burn_verdict import FALL, LINK_FAIL_BELOW, LI
 from torchlift.doctor.smoke.parent.datasheet import cards
 from torchlift.doctor.smoke.parent.desk_check import section
 from torchlift.doctor.smoke.parent.floor import FAIL_BELOW, WARN_BELOW
-from torchlift.doctor.smoke.smoke import BURN_SECONDS, CALIBRATED, KINDS, TIERS, Signature, Smoke
+from torchlift.doctor.smoke.parent.measured import described, measured
+from torchlift.doctor.smoke.smoke import BURN_SECONDS, KINDS, TIERS, Signature, Smoke
 
 _NAMES = {"cuda": "NVIDIA", "rocm": "AMD", "xpu": "Intel", "mps": "Apple", "cpu": "CPU"}
 
@@ -23,8 +24,8 @@ compute with the same in fp64 on the CPU, from the same rounded inputs. A smoke 
 times out, or crashes; the others still run. Tiers: `quick` (the default tier's first part), `default`, `full`, which adds
 compilers, profilers and rates, and `burn`: the quick tier, then a proof of the hardware under load (`--burn-seconds`).
 
-**Where the limits come from.** The errors of fp32, fp16 and bf16 were measured on a CPU (2026-11), and a limit is about
-ten times that. No limit has been measured on a GPU yet: every smoke below is {calibrated}, unless it says otherwise. The
+**Where the limits come from.** The errors of fp32, fp16 and bf16 were measured on CPUs and on {measured}, and a limit is
+about ten times that. Each smoke says where it was measured; broken on purpose there, in eleven places, all eleven failed. The
 share of a datasheet's rate below which a card fails is a guess.
 
 **Several devices.** A smoke of one GPU sees no other (CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK; what is
@@ -45,7 +46,7 @@ A rate is read against the card's datasheet and against the clocks that NVML saw
 unless the clock explains it; a clock that is low for the card's power budget alone (`sw-power-cap`) is not held against it. Throttling
 ({throttling}) in more than {throttled:.0%} of the looks is said whatever the rate, and so is a rate that falls below {fall:.0%} of its best. A PCIe link
 is judged by the generation and width that it has under load: below {link_warn:.0%} is said, below {link_fail:.0%} fails. Where torchlift has no datasheet
-of a card there are numbers and no verdict. All of these shares are guesses until they are measured.
+of a card there are numbers and no verdict. All of these shares are guesses; what a healthy card reached stands below.
 
 Cards with a datasheet (`doctor/smoke/parent/datasheet.json`, each with its sources): {cards}.
 """
@@ -61,8 +62,12 @@ def explained(smoke: Smoke, *, as_json: bool = False) -> str:
     """All that there is to say about one smoke."""
     if as_json:
         limits = dict(smoke.limits)
-        fields = ("id", "tier", "title", "kinds", "needs", "reference", "timeout", "calibrated")
-        known = {name: getattr(smoke, name) for name in fields}
+        fields = ("id", "tier", "title", "kinds", "needs", "reference", "timeout")
+        known = {
+            **{name: getattr(smoke, name) for name in fields},
+            "measured": measured(smoke),
+            "guessed": smoke.guessed,
+        }
         failures = [{"id": row.id, "cause": row.cause, "remedy": row.remedy} for row in smoke.signatures]
         return json.dumps({**known, "limits": limits, "failures": failures}, indent=2) + "\n"
     lines = [f"{smoke.id} (smoke, {smoke.tier}): {smoke.title}", ""]
@@ -73,7 +78,7 @@ def explained(smoke: Smoke, *, as_json: bool = False) -> str:
 
 
 def _page(smokes: Iterable[Smoke]) -> Iterator[str]:
-    yield _HEAD.format(calibrated=CALIBRATED)
+    yield _HEAD.format(measured=described())
     for tier in TIERS:
         yield f"## {tier}"
         yield ""
@@ -114,8 +119,9 @@ def _entry(smoke: Smoke) -> Iterator[str]:
         what = "exact" if limit == 0 else f"at most {limit:g}"
         yield f"- Limit: {what} ({', '.join(f'`{name}`' for name in names)})."
     yield f"- Killed after {smoke.timeout:g} s."
-    if smoke.calibrated != CALIBRATED:
-        yield f"- {smoke.calibrated[0].upper()}{smoke.calibrated[1:]}."
+    yield f"- {measured(smoke)}."
+    if smoke.guessed:
+        yield f"- {smoke.guessed}."
     yield ""
     yield from _signatures(smoke.signatures)
 

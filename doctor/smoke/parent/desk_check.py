@@ -1,4 +1,4 @@
-"""What the smokes of GPUs rely on in torch, as it was read where no GPU could run them: a part of docs/smokes.md."""
+"""What the smokes of GPUs rely on in torch, as it was read in its sources: a part of docs/smokes.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torchlift.doctor.smoke.smoke import GPUS, Smoke
 _HEAD = """\
 ## Desk check
 
-No smoke has run on a GPU yet. For each that is for one: the places in torch's own sources that say what it may ask, on which
+For each smoke that is for a GPU: the places in torch's own sources that say what it may ask, on which
 devices, and what spares it where it has no business. Line numbers are those of the wheels of {releases};
 `scripts/desk_check.py` finds them again in another.
 """

@@ -13,7 +13,7 @@ from torchlift.doctor.smoke.parent.outcome import SmokeResult
 
 WARN_BELOW = 0.5
 FAIL_BELOW = 0.2
-"""Shares of the datasheet's rate. Guesses until measured: calibrated on nothing yet."""
+"""Shares of the datasheet's rate: guesses. A healthy H200 reached 64 % to 90 % (2026-11-26), its products at the power cap."""
 
 _RATES = {"bandwidth": "memory", "bf16-rate": "bf16"}
 _WORDS = {"bandwidth": "bandwidth", "bf16-rate": "bf16 rate"}

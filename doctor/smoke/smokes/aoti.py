@@ -9,7 +9,7 @@ from typing import Any
 from ..bench import Bench
 from ..compiling import TIMEOUT, can_compile
 from ..gates import all_of, torch_from
-from ..smoke import Measurement, Smoke
+from ..smoke import Measurement, Signature, Smoke
 
 _LIMIT = 1e-5
 
@@ -26,6 +26,18 @@ def _toolkit(bench: Bench) -> str | None:
     return f"needs a {name.partition('_')[0]} toolkit to compile against: install one and set {name}"
 
 
+# Seen on an H200 with torch 2.11.0+cu130 (2026-11-26): with CC and CXX set to a GCC of its own folder the compiled package crashed in
+# its own copy of std::regex while it was loaded, on the CPU as well; with the system's g++ it ran.
+_OWN_LIBRARY = Signature(
+    "package-crashes-when-loaded",
+    r"SIGSEGV[\s\S]*in _load_aoti",
+    "The package was compiled and crashes when it is loaded: the compiler brings another C++ library along than torch uses, as one "
+    "does that links libstdc++ into what it makes",
+    "Compile with the system's compiler: CC=/usr/bin/gcc CXX=/usr/bin/g++ torchlift doctor --smoke-only aoti; if that passes, set "
+    "the two for your programs, too",
+    likely=True,
+)
+
 SMOKE = Smoke(
     id="aoti",
     tier="full",
@@ -34,6 +46,7 @@ SMOKE = Smoke(
     needs="torch 2.6; what compile needs; on GPUs a CUDA or ROCm toolkit",
     limits=(("packaged program", _LIMIT),),
     kinds=("cuda", "rocm", "xpu", "cpu"),
+    signatures=(_OWN_LIBRARY,),
     timeout=TIMEOUT,
 )
 

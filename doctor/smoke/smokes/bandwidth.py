@@ -14,7 +14,7 @@ SMOKE = Smoke(
     reference="the card's datasheet, where torchlift has it: below 50 % is said, below 20 % fails",
     kinds=("cuda", "rocm", "xpu", "mps", "cpu"),
     loads=True,
-    calibrated="the floors of 50 % and 20 % are guesses / not yet measured on a GPU",
+    guessed="The floors of 50 % and 20 % are guesses",
 )
 
 _LARGEST, _SMALLEST, _CPU = 1 << 30, 64 << 20, 64 << 20

@@ -16,7 +16,7 @@ SMOKE = Smoke(
     reference="the card's datasheet, where torchlift has it: below 50 % is said, below 20 % fails",
     kinds=("cuda", "rocm", "xpu", "cpu"),
     loads=True,
-    calibrated="the floors of 50 % and 20 % are guesses / not yet measured on a GPU",
+    guessed="The floors of 50 % and 20 % are guesses",
 )
 
 

@@ -25,7 +25,7 @@ SMOKE = Smoke(
     once=True,
     alone=True,
     loads=True,
-    calibrated="the floor of 40 % of NVLink's rate is a guess / not yet measured on a GPU",
+    guessed="The floor of 40 % of NVLink's rate is a guess: it was not measured yet",
 )
 
 _SECONDS = 180.0

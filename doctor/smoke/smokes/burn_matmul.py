@@ -36,7 +36,7 @@ SMOKE = Smoke(
     timeout=120.0,
     loads=True,
     lasts=1.0,
-    calibrated="the floors of 50 % and 20 % are guesses / not yet measured on a GPU",
+    guessed="The floors of 50 % and 20 % are guesses",
 )
 
 

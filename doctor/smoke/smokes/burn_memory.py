@@ -31,7 +31,7 @@ SMOKE = Smoke(
     timeout=300.0,
     loads=True,
     lasts=0.5,
-    calibrated="the floors of 50 % and 20 % are guesses / not yet measured on a GPU",
+    guessed="The floors of 50 % and 20 % are guesses",
 )
 
 _BLOCK, _SMALLEST, _CPU = 1 << 30, 256 << 20, 32 << 20

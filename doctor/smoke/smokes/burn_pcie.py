@@ -21,7 +21,7 @@ SMOKE = Smoke(
     lasts=0.15,
     # GPUs share switches and the host's memory.
     alone=True,
-    calibrated="the floors of 60 % and 25 % of the link are guesses / not yet measured on a GPU",
+    guessed="The floors of 60 % and 25 % of the link are guesses",
 )
 
 _BYTES, _CPU = 256 << 20, 4 << 20

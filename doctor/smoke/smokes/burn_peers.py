@@ -23,7 +23,7 @@ SMOKE = Smoke(
     once=True,
     alone=True,
     loads=True,
-    calibrated="half of what the other pairs reach is a guess / not yet measured on a GPU",
+    guessed="Half of what the other pairs reach is a guess: it was not measured yet",
 )
 
 _BYTES = 256 << 20

@@ -10,7 +10,7 @@ from ..smoke import Measurement, Signature, Smoke
 _LIMIT = 1e-5
 _PARTS = ("singular value decomposition", "QR", "LU", "solve", "Cholesky", "eigenvalues of a general matrix")
 # An H200 with torch 2.11.0+cu130 gave 2.0e-6 and 7.1e-6 for the first and the last, at most 1.9e-7 for the others (2026-11-26).
-_LIMITS = {part: _LIMIT for part in _PARTS} | {_PARTS[0]: 3e-5, _PARTS[5]: 1e-4}
+_LIMITS = dict.fromkeys(_PARTS, _LIMIT) | {_PARTS[0]: 3e-5, _PARTS[5]: 1e-4}
 _TURING = Signature(
     "magma-without-this-gpu",
     r"no kernel image is available for execution on the device",
