@@ -63,7 +63,7 @@ def test_the_companions_of_a_healthy_machine_are_those_of_its_torch(machine: str
     for package in facts.packages:
         version = package.version.partition("+")[0]
         if package.name in ("torchvision", "torchaudio"):
-            assert version == row[package.name], package.name
+            assert row[package.name] in (version, None), package.name  # the last torchaudio asks for no torch
         elif package.name in row["pins"]:
             assert SpecifierSet(row["pins"][package.name]).contains(version), package.name
 

@@ -29,7 +29,7 @@ ROWS = (
     ),
     KnownError(
         id="two-dtypes",
-        pattern=r"(mat1 and mat2|expected m1 and m2|self and mat2) (to|must) have the same dtype|expected scalar type \w{3,12} but found \w{3,12}"
+        pattern=r"(mat1 and mat2|expected m1 and m2|self and mat2) (to|must) have the same dtype|expected scalar type (Half|Float|BFloat16|Double) but found (Half|Float|BFloat16|Double)"
         r"|Input type \((?P<there>torch\.cuda\.|CUDA|torch\.(?!cuda)|CPU)\w{3,30}\) and (weight|bias) type \((?P=there)\w{3,30}\) should be the same"
         r"|Input type \((float|double|(struct )?c10::\w{3,12})\) and (weight|bias) type",
         cause="One operation got tensors of different dtypes: inputs are float32 and the model is half, or a part that was added later (an adapter, a "
