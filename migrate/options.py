@@ -69,12 +69,14 @@ class RunOptions:
     @property
     def running(self) -> frozenset[str]:
         """Those of `codes` that have anything to say of the target; the others do not run."""
-        rules = rules_with(self.own_rules)
-        late = {code for code, rule in rules.items() if rule.since is not None and rule.since > self.settings.target}
-        return self.codes - late
+        known = rules_with(self.own_rules).keys()
+        return frozenset(rule.code for rule in self.rules) | (self.codes - known)
 
     @property
     def rules(self) -> list[Rule]:
         """The rules that run."""
-        running = self.running
-        return [rule for code, rule in rules_with(self.own_rules).items() if code in running]
+        target = self.settings.target
+        rules = rules_with(self.own_rules)
+        return [
+            rule for code, rule in rules.items() if code in self.codes and (rule.since is None or rule.since <= target)
+        ]

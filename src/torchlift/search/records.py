@@ -86,9 +86,8 @@ class Records:
     def collect_together(self, collectors: Iterable[Collector]) -> None:
         """A file that is parsed for the record of one of these is read for all of them."""
         together = {collector.name: collector for collector in collectors}
-        if self._sieve is None or together != self._together:
-            self._together = together
-            self._sieve = GroupedPrefilter({name: self._triggers(one.triggers) for name, one in together.items()})
+        if together != self._together:
+            self._together, self._sieve = together, None
 
     def of_all(self, collector: Collector) -> Mapping[str, Any]:
         """Records of all files that have one, by path, in the order of the files."""
@@ -116,10 +115,14 @@ class Records:
                 data = self._data(path)
             except OSError:
                 return None
-            if self._sieve is None or name not in self._together:
+            if name not in self._together:
                 if name not in self._alone:
                     self._alone[name] = GroupedPrefilter({name: self._triggers(collector.triggers)})
                 return self._read(collector, path) if self._alone[name].found(data) else None
+            if self._sieve is None:
+                self._sieve = GroupedPrefilter(
+                    {each: self._triggers(one.triggers) for each, one in self._together.items()}
+                )
             self.indexed[path] = dict.fromkeys(self._sieve.found(data), Deferred.DEFERRED)
         known = self.indexed[path]
         if known.get(name) is Deferred.DEFERRED:

@@ -1,0 +1,138 @@
+"""What the rules' own examples and the fixtures of the doctor notice alone: `python bench/mutants_by_examples.py --seed 1`.
+
+The cheap half of `mutants.py`: the same choice of mutants, asked of the examples of all rules (found, rewritten as shown; nothing
+is run under torch), the cases of `fixtures/checks` and the texts of known errors, in one process without pytest: a few
+thousand questions in half a minute, a mutant in a fraction of a second. What survives here is what `mutants.py`, with
+all tests, is to be asked about: `--only` takes its file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import dataclasses
+import gc
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests/support")]
+sys.path.append(str(Path(__file__).parents[1] / "tests/doctor"))
+
+import mutants as whole
+
+Question = tuple[str, Callable[[], bool]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="See which small mistakes in torchlift examples and fixtures notice.")
+    parser.add_argument("--number", type=int, default=200, help="mutants (default: 200)")
+    parser.add_argument("--seed", type=int, default=1, help="of the choice (default: 1)")
+    parser.add_argument("--only", default="", metavar="PREFIX", help="files below this path only")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
+    parser.add_argument("--most", type=int, default=60, help="seconds for a mutant (default: 60)")
+    parser.add_argument("--json", type=Path, required=True, metavar="RESULTS", help="where to write what became of each")
+    options = parser.parse_args()
+    os.environ["TORCHLIFT_NO_CACHE"] = "1"
+    chosen = whole._chosen(options)
+    questions = [one for one in (*_of_rules(), *_of_checks(), *_of_errors()) if one[1]()]
+    seen: set[int] = set()
+    setattr(builtins, whole.HIT, seen.add)
+    whole._watch(chosen)
+    asked: dict[int, list[tuple[float, Question]]] = {}
+    for question in questions:
+        seen.clear()
+        start = time.process_time()
+        question[1]()
+        for number in seen:
+            asked.setdefault(number, []).append((time.process_time() - start, question))
+    print(f"{len(questions)} questions, {time.process_time():.0f} CPU seconds", flush=True)
+    gc.freeze()
+    gc.unfreeze()
+    parts = [options.json.with_suffix(f".{job}.json") for job in range(options.jobs)]
+    children = []
+    for job, part in enumerate(parts):
+        child = os.fork()
+        if not child:
+            _judge_all(list(enumerate(chosen))[job :: options.jobs], asked, part, options.most)
+            os._exit(0)
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
+    rows = [row for part in parts for row in json.loads(part.read_text())]
+    options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    whole._tell([whole.Mutant(**{**row, "mutation": whole.Mutation(**row["mutation"])}) for row in rows])
+
+
+def _judge_all(
+    mine: list[tuple[int, whole.Mutant]], asked: dict[int, list[tuple[float, Question]]], part: Path, most: int
+) -> None:
+    done = []
+    for number, mutant in mine:
+        questions = [question for _, question in sorted(asked.get(number, []), key=lambda one: one[0])]
+        mutant.tests = len(questions)
+        mutant.fate, mutant.by = _in_a_fork(mutant, questions, most) if questions else ("unseen", "")
+        print(f"{mutant.fate}: {mutant.told()} {mutant.by}", flush=True)
+        done.append(asdict(mutant))
+        part.write_text(json.dumps(done))
+
+
+def _in_a_fork(mutant: whole.Mutant, questions: list[Question], most: int) -> tuple[str, str]:
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.setsid()
+        os.write(write, _until_one_fails(mutant, questions).encode())
+        os._exit(0)
+    os.close(write)
+    return whole._answer(child, read, most)
+
+
+def _until_one_fails(mutant: whole.Mutant, questions: list[Question]) -> str:
+    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        whole._mutate(mutant)
+        for name, holds in questions:
+            if not holds():
+                return f"killed\n{name}"
+    except BaseException as error:  # whatever stops a question has been noticed
+        return f"killed\n{type(error).__name__}"
+    return "survived\n"
+
+
+def _of_rules() -> Iterator[Question]:
+    from torchlift.authoring.trial import try_example
+    from torchlift.rules.registry import all_rules
+    from torchlift.rules.rule import Bad
+
+    for rule in all_rules().values():
+        for example in rule.examples:
+            shown = dataclasses.replace(example, run=None) if isinstance(example, Bad) else example
+            yield f"{rule.code}: {example.why}", lambda rule=rule, shown=shown: not try_example(rule, shown).problems
+
+
+def _of_checks() -> Iterator[Question]:
+    import test_doctor_checks as checks
+
+    for check, cases in checks.CASES.items():
+        for case in cases:
+            yield f"{check}: {case['name']}", lambda check=check, case=case: not checks.wrongly_answered(checks.CHECKS[check], case)  # fmt: skip
+
+
+def _of_errors() -> Iterator[Question]:
+    import test_known_errors as errors
+
+    for row in errors.KNOWN:
+        for text in row.says:
+            answer = errors.answer(text)
+            yield f"{row.id}: {text[:60]}", lambda text=text, answer=answer: errors.answer(text) == answer
+
+
+if __name__ == "__main__":
+    main()
