@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import builtins
 import dataclasses
-import gc
 import json
 import os
 import signal
@@ -21,11 +20,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests/support")]
-sys.path.append(str(Path(__file__).parents[1] / "tests/doctor"))
-
 import mutants as whole
 
+ROOT = Path(__file__).parents[1]
 Question = tuple[str, Callable[[], bool]]
 
 
@@ -36,8 +33,11 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="PREFIX", help="files below this path only")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--most", type=int, default=60, help="seconds for a mutant (default: 60)")
-    parser.add_argument("--json", type=Path, required=True, metavar="RESULTS", help="where to write what became of each")
+    parser.add_argument(
+        "--json", type=Path, required=True, metavar="RESULTS", help="where to write what became of each"
+    )
     options = parser.parse_args()
+    sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/doctor")]
     os.environ["TORCHLIFT_NO_CACHE"] = "1"
     chosen = whole._chosen(options)
     questions = [one for one in (*_of_rules(), *_of_checks(), *_of_errors()) if one[1]()]
@@ -52,8 +52,6 @@ def main() -> None:
         for number in seen:
             asked.setdefault(number, []).append((time.process_time() - start, question))
     print(f"{len(questions)} questions, {time.process_time():.0f} CPU seconds", flush=True)
-    gc.freeze()
-    gc.unfreeze()
     parts = [options.json.with_suffix(f".{job}.json") for job in range(options.jobs)]
     children = []
     for job, part in enumerate(parts):
