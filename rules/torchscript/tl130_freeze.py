@@ -10,6 +10,7 @@ from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
 from torchlift.rules.torchscript.compilers.runtime_uses import first_runtime_use
+from torchlift.rules.torchscript.compilers.scripting_uses import scripting_sites
 from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
@@ -105,7 +106,23 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL130", view.path, view.span(use.node), message, Severity.WARNING, advice)
 
 
-def _dropped(call: ast.Call, context: Context) -> tuple[str | None, Fix] | None:
+def _by_library(view: ModuleView, call: ast.Call) -> ast.expr | None:
+    """The compiler of another package that makes what is frozen, under the name it is frozen by."""
+    frozen = call.args[0]
+    for site in scripting_sites(view):
+        made = view.parent(site.node)
+        if site.use is not None or not isinstance(site.node, ast.expr) or not isinstance(made, ast.Call):
+            continue
+        match view.parent(made):
+            case ast.Assign(targets=[ast.Name(id=name)]) if isinstance(frozen, ast.Name) and frozen.id == name:
+                if view.function_of(made) is view.function_of(call):
+                    return site.node
+        if made is frozen:
+            return site.node
+    return None
+
+
+def _dropped(call: ast.Call, context: Context) -> tuple[str | None, Fix | None] | None:
     """Where TorchScript goes: the value itself, in the place of the frozen one."""
     view = context.view
     if not drops(context) or not call.args or isinstance(call.args[0], ast.Starred):
@@ -115,6 +132,9 @@ def _dropped(call: ast.Call, context: Context) -> tuple[str | None, Fix] | None:
         "torch._C"
     ):
         return None
+    library = _by_library(view, call)
+    if library is not None:
+        return f"It goes together with the `{view.text(library)}` on line {library.lineno}. {_DIGITS}", None
     kept = _name(view, call) == "torch.jit.run_frozen_optimizations"
     statement = view.parent(call)
     rewrite: Rewrite
@@ -212,6 +232,12 @@ EXAMPLES = (
         safety="unsafe",
         why="a parameter, while something is still compiled",
         run="result = 1",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import e3nn.util.jit\nimport torch\n\n\ndef deploy(net, path):\n    net = e3nn.util.jit.script(net)\n"
+        "    net = torch.jit.freeze(net)\n    torch.jit.save(net, path)\n",
+        why="what another package scripts, and what is saved",
         torchscript=DROP,
     ),
     Ok(

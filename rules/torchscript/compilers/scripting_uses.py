@@ -258,6 +258,7 @@ def _matters(seen: Sighting) -> bool:
 # `torch.jit` itself, handed on or given another name, and compilers of other packages.
 _ITSELF = lazy_pattern(
     rb"jit(?:\s*(?:[,)#]|as\b|\.\s*compile)|\s+import[^\n;]*(?:script|compile|\()|[ \t]*(?:[;\\\r\n]|\Z))"
+    rb"|(?<!torch\.)jit\s*\.\s*script"
 )
 
 

@@ -40,6 +40,12 @@ def expects(statement: ast.stmt) -> bool:
     )
 
 
+def asserts(statement: ast.stmt) -> bool:
+    """Whether a statement says in so many words that it checks something."""
+    named = (called_name(node).lower() for node in walk(statement) if isinstance(node, ast.Call))
+    return isinstance(statement, ast.Assert) or expects(statement) or any("assert" in name for name in named)
+
+
 def captures_otherwise(node: ast.AST, view: ModuleView) -> bool:
     """Whether code captures a module by other means than TorchScript, which fails by itself where that is impossible."""
     return any(

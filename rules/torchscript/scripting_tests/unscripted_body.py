@@ -35,6 +35,7 @@ from torchlift.rules.torchscript.scripting_tests.scripting_switches import (
 from torchlift.rules.torchscript.scripting_tests.unbound_names import first_unbound
 from torchlift.rules.torchscript.values.stale_comments import SPEAKS, without_stale_comments
 from torchlift.rules.torchscript.values.stale_names import CHANGES, still_means
+from torchlift.rules.torchscript.values.takers import taker_by
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
@@ -357,6 +358,11 @@ class UnscriptedBody:
             self.doubts.append(f"the plain code has to fail the same way on line {node.lineno}")
         if self.values.given_to(node) is not None:
             return
+        taker = taker_by(self.values.project, called_name(node)) if self.values.target(node) not in MAKERS else None
+        if taker is not None and any(self.values.depends(argument) for argument in node.args):
+            raise NotTheSame(
+                f"the value is handed to `{self.view.text(node.func)}` on line {node.lineno}, and {taker} needs it as TorchScript"
+            )
         for argument in node.args:
             if self.values.original(argument) is not None and (where := self._taker(node)) is not None:
                 self.doubts.append(f"the value is handed to `{where}` on line {node.lineno}")

@@ -19,7 +19,7 @@ from torchlift.rules.analysis.places.purpose import (
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
-from torchlift.rules.torchscript.scripting_tests.checks import expects
+from torchlift.rules.torchscript.scripting_tests.checks import asserts, expects
 from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted, overrides
 from torchlift.rules.torchscript.scripting_tests.made_alike import expects_otherwise, made_alike
 from torchlift.rules.torchscript.scripting_tests.other_results import returns_otherwise
@@ -46,6 +46,7 @@ UNDECIDED = "tests nothing but scripting, and no test without it was found that 
 """Stands in the help about a test of which the user has to say what becomes of it."""
 _GRAPHS = frozenset({"graph", "inlined_graph", "graph_for", "code", "code_with_constants"})
 _OPERATION = lazy_pattern(r"\b(?:prim|aten)::\w")
+_FAILS = lazy_pattern(r"xfail|expectedFailure")
 _SPEAKS = lazy_pattern(r"(?i)script|jit|trac(?:e|ing|able)")
 
 
@@ -113,7 +114,8 @@ def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
     again = same_test(context.view, function, values, reduction.gone)
     if again is not None:
         return _deleted(context, function, values, again)
-    if reduction.checks or (_runs(reduction, same) and not _speaks_of_scripting(context.view, function)):
+    runs = _runs(reduction, same) and not _speaks_of_scripting(context.view, function)
+    if (reduction.checks or runs) and not (_has_to_fail(function) and not any(map(asserts, reduction.kept))):
         return _edited(values, same, reduction)
     return _deleted(context, function, values)
 
@@ -210,6 +212,11 @@ def _of_helper(context: Context, function: FunctionNode) -> WholeVerdict | None:
     return WholeVerdict(f"Needs review: {about}; {sentence(reasons)}" if reasons else f"{about}.", fix, groups)
 
 
+def _has_to_fail(function: FunctionNode) -> bool:
+    """Whether a mark says that a test fails."""
+    return any(_FAILS.search(ast.unparse(decorator)) for decorator in function.decorator_list)
+
+
 def _speaks_of_scripting(view: ModuleView, function: FunctionNode) -> bool:
     owner = view.class_of(function)
     return bool(_SPEAKS.search(function.name) or (owner is not None and _SPEAKS.search(owner.name)))
@@ -248,6 +255,8 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     doubts = body.doubts
     if (expected := next(filter(expects, reduction.kept), None)) is not None:
         doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
+    if _has_to_fail(values.function):
+        doubts.append(f"`{values.function.name}` is marked to fail, which the scripting may have been the reason for")
     if reduction.checks and (otherwise := returns_otherwise(values)) is not None:
         doubts.append(otherwise)
     if (alike := made_alike(values, reduction.kept)) is not None:

@@ -29,9 +29,12 @@ _TORCH = ("torch.jit.", "torch._C.")
 _TAKES = lazy_pattern(
     rb"\b(?:save|save_to_buffer|_save_for_lite_interpreter)\b|optimize_for_mobile|generate_mobile_module_lints|coremltools"
     rb"|_with_bundled_inputs|bundle_inputs|neuron|intel_extension|\bipex\b|torch2trt|_nnapi|TorchForce|from_pytorch|bentoml"
-    rb"|_export\b|quantization\b"
+    rb"|_export\b|quantization\b|graph\s*\.\s*(?:nodes|inputs|outputs)\s*\("
 )
 _METHODS = frozenset({"save_to_buffer", "_save_for_lite_interpreter"})
+_GRAPHS = frozenset({"graph", "inlined_graph"})
+# Methods of a graph of TorchScript's; the nodes of one of `torch.fx` are no call.
+_OF_GRAPHS = frozenset({"nodes", "inputs", "outputs"})
 _MODEL = lazy_pattern(r"(?i)model|net|script|trac|module|jit")
 _STEPS = 4
 
@@ -42,7 +45,7 @@ def first_taker(project: Project) -> str | None:
 
 
 def taker_by(project: Project, name: str) -> str | None:
-    """`path:line` of a place, tests aside, that saves what it gets by `name`.
+    """`path:line` of a place, tests aside, that saves what it gets by `name`, or looks into its graph.
 
     That is a function which is given the value or returns it, or an attribute that holds it.
     """
@@ -102,7 +105,7 @@ def _by_name(project: Project) -> Mapping[str, str]:
 
 
 def _taken(view: ModuleView, call: ast.Call) -> ast.expr | None:
-    """The value that a call saves, or hands to what takes TorchScript only."""
+    """The value that a call saves, looks into, or hands to what takes TorchScript only."""
     name = view.possible_name(call.func)
     if name == "torch.jit.save" or (takes_torchscript(name) and not name.startswith(_TORCH)):
         return call.args[0] if call.args else None
@@ -110,6 +113,9 @@ def _taken(view: ModuleView, call: ast.Call) -> ast.expr | None:
         return None
     if call.func.attr in _METHODS:
         return call.func.value
+    looked_at = call.func.value
+    if call.func.attr in _OF_GRAPHS and isinstance(looked_at, ast.Attribute) and looked_at.attr in _GRAPHS:
+        return looked_at.value
     saves = call.func.attr == "save" and len(call.args) == 1 and _MODEL.search(view.text(call.func.value)) is not None
     return call.func.value if saves and not view.possible_name(call.func) else None
 

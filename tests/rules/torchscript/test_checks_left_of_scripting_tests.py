@@ -113,6 +113,26 @@ def test_what_would_say_nothing_goes(case: str, tmp_path: Path) -> None:
         assert changed["test_net.py"].endswith(f"def test_net(wide):\n{new}")
 
 
+MARKED = {
+    "nothing else is checked": ("    net = Net()\n    net(1)\n    torch.jit.script(net)\n", ""),
+    "something else is checked": (
+        "    net = Net()\n    torch.jit.script(net)\n    assert net(1) == 2\n",
+        "    net = Net()\n    assert net(1) == 2\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MARKED)
+def test_a_test_that_is_marked_to_fail_may_fail_for_its_scripting(case: str, tmp_path: Path) -> None:
+    test, kept = MARKED[case]
+    head = "import pytest\n\n\n"
+    marked = "@pytest.mark.xfail\ndef test_net():\n"
+    _, left = migrated(tmp_path, {"test_net.py": body(head + marked + test)})
+    assert {finding.safety for finding in left} == {Safety.UNSAFE}
+    changed, _ = migrated(tmp_path, {"test_net.py": body(head + marked + test)}, unsafe=True)
+    assert changed["test_net.py"].endswith(marked + kept) if kept else "def test_net" not in changed["test_net.py"]
+
+
 @pytest.mark.parametrize("names", ['"wide, jit"', '("wide", "jit")'])
 def test_a_column_that_says_whether_to_script_goes_and_rows_that_are_alike_then(names: str, tmp_path: Path) -> None:
     test = (

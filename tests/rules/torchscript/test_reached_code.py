@@ -339,6 +339,7 @@ UNKNOWN = {
         "def make(name):\n    return MODELS[name]()\n\n\ntorch.jit.script(make('layer'))\n"
     ),
     "somebody else's compiler": "from e3nn.util import jit\n\njit.compile(net)\n",
+    "somebody else's compiler by its whole name": "import e3nn.util.jit\n\ne3nn.util.jit.script(net)\n",
 }
 
 

@@ -116,6 +116,7 @@ def test_without_an_intent_nothing_changes(tmp_path: Path) -> None:
     assert left
 
 
+LOOKS = "import torch.jit\n\n\ndef nodes_of(net):\n    return list(net.graph.nodes())\n"
 LEFT = {
     "an operation of a graph": (
         "def test_net():\n    net = Net()\n    f = torch.jit.script(net)\n    assert 'aten::add' in count(f)\n",
@@ -128,7 +129,7 @@ LEFT = {
     ),
     "a graph that is looked at": (
         "def test_net():\n    net = torch.jit.script(Net())\n    last = list(net.graph.nodes())[-1]\n    assert last.kind() == 'x'\n",
-        "line 14 looks at `.graph`",
+        "line 15 looks at `.graph`",
     ),
     "what takes TorchScript alone": (
         "from openmmtorch import TorchForce\n\n\ndef test_net():\n    net = torch.jit.script(Net())\n"
@@ -139,6 +140,10 @@ LEFT = {
         "import pytest\n\n\ndef test_net():\n    net = torch.jit.script(Net())\n"
         "    with pytest.raises(torch.jit.Error):\n        assert net(None)\n",
         "expects `torch.jit.Error`, which plain code never raises",
+    ),
+    "a function of the project that looks into the graph": (
+        "def test_net():\n    net = torch.jit.trace(Net(), 1)\n    assert len(nodes_of(net)) == 2\n",
+        "and pkg.py:5 needs it as TorchScript",
     ),
     "an input of the trace that the function reads from around it": (
         "def test_net():\n    x = torch.ones(2)\n\n    def f(given):\n        return x + given\n\n"
@@ -151,7 +156,9 @@ LEFT = {
 @pytest.mark.parametrize("case", LEFT)
 def test_what_needs_torchscript_itself_is_left_to_the_user(case: str, tmp_path: Path) -> None:
     test, said = LEFT[case]
-    changed, left = migrated(tmp_path, {"test_net.py": body("from other import count\n\n\n" + test)}, unsafe=True)
+    head = "from other import count\nfrom pkg import nodes_of\n\n\n"
+    files = {"test_net.py": body(head + test), "pkg.py": LOOKS}
+    changed, left = migrated(tmp_path, files, unsafe=True)
     assert "assert" in changed.get("test_net.py", body(test)) and "torch.jit" in changed.get("test_net.py", body(test))
     assert any(said in (finding.help or "") for finding in left)
 
