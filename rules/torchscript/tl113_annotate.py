@@ -12,6 +12,7 @@ from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, without_hint
 from torchlift.rules.torchscript.hints.hint_removal import removal
 from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
+from torchlift.torchscript_intent import DROP
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -43,6 +44,7 @@ _HINT = Hint(
     "second argument.",
     "Not called here: a function that returns its second argument does the same.",
     Severity.INFO,
+    plain="lambda the_type, the_value: the_value",
 )
 
 
@@ -122,6 +124,14 @@ EXAMPLES = (
         why="the function is still scripted",
     ),
     Bad("import torch\n\nnote = torch.jit.annotate\n", why="passed on as a function"),
+    Bad(
+        "import torch\n\nbackend = {'note': torch.jit.annotate}\n",
+        "backend = {'note': lambda the_type, the_value: the_value}\n",
+        safety="unsafe",
+        why="the function itself is kept for others",
+        run="result = backend['note'](int, 3)",
+        torchscript=DROP,
+    ),
     Bad("import torch\n\nx = torch.jit.annotate(type(torch.ones(1)), 3)\n", why="the type is computed"),
     Ok("from matplotlib import pyplot\n\npyplot.annotate('jit', (0, 0))\n", "another library's annotate"),
     Ok("def annotate(kind, value):\n    return value\n\n\njit = annotate(int, 3)\n", "an own function"),

@@ -51,7 +51,7 @@ _ASKED = frozenset({IS_SCRIPTING})
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     otherwise = "Not called here: a function that returns False does the same everywhere but in TorchScript."
-    stray = Hint("TL117", _MESSAGE, otherwise).stray(use, context)
+    stray = Hint("TL117", _MESSAGE, otherwise, plain="lambda: False").stray(use, context)
     if stray is not None or use.call is None:
         yield from stray or ()
         return
@@ -226,6 +226,14 @@ EXAMPLES = (
         why="a branch that makes the function a generator",
     ),
     Bad("from unittest import mock\n\nmock.patch('torch.jit.is_scripting')\n", why="patch target"),
+    Bad(
+        "import torch\n\nbackend = {}\nbackend['scripting'] = torch.jit.is_scripting\n",
+        "backend = {}\nbackend['scripting'] = lambda: False\n",
+        safety="unsafe",
+        why="the question itself is kept for others",
+        run="result = backend['scripting']()",
+        torchscript=DROP,
+    ),
     Ok("def is_scripting():\n    return False\n\n\njit = is_scripting()\n", "an own function"),
     Ok("import torch\n\njit = torch.compiler.is_compiling()\n", "the question about torch.compile"),
     Ok("from tinygrad import jit\n\njit.is_scripting()\n", "another package's jit"),

@@ -229,6 +229,14 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         torchscript=DROP,
     ),
     Bad(
+        f"{_HEAD}backend = {{}}\nbackend['script'] = torch.jit.script\n\n\n@backend['script']\n{_SWISH}",
+        f"{_HEAD}backend = {{}}\nbackend['script'] = lambda function: function\n\n\n@backend['script']\n{_SWISH}",
+        safety="unsafe",
+        why="kept for others under a key",
+        run="result = swish(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
         f"{_HEAD}fuser = torch.jit.script\nif torch.cuda.is_available():\n    fuser = torch.compile\n\n\n@fuser\n{_SWISH}",
         f"{_HEAD}fuser = lambda function: function\nif torch.cuda.is_available():\n    fuser = torch.compile\n\n\n@fuser\n{_SWISH}",
         safety="unsafe",

@@ -42,6 +42,8 @@ def dropped_value(use: Use, place: UsePlace, context: Context) -> UseAdvice | No
             )
             fix = Fix(f"Keep `{one_line(view, other)}`", Safety.UNSAFE, (rewrite,))
             return UseAdvice(f"Needs review: {_NOT_READ}.", fix)
+        case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]):
+            return _in_its_place(use, context)
         case ast.Call() | ast.keyword() | ast.Dict() | ast.arguments() | ast.List() | ast.Tuple() | ast.Return():
             return _in_its_place(use, context)
     return None

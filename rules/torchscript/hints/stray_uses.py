@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
-from torchlift.finding import Finding, Fix, Severity
+from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.use_places import UsePlace, is_offered, is_read, place_of
 from torchlift.rules.rule import Context
+from torchlift.rules.torchscript.compilers.scripting_uses import first_compilation
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.view import Use
 
 _ADVICE = {
@@ -35,6 +37,7 @@ class Hint:
         otherwise: advice for a use as a value.
         severity: how much it matters.
         places: places that the rule judges itself.
+        plain: a function that does the same outside TorchScript, for a place that is given the hint itself.
     """
 
     code: str
@@ -42,6 +45,7 @@ class Hint:
     otherwise: str
     severity: Severity = Severity.WARNING
     places: frozenset[UsePlace] = CALLED
+    plain: str = ""
 
     def findings(self, use: Use, context: Context, judge: Callable[[Use, Context], HelpAndFix]) -> Iterator[Finding]:
         """The finding for a use, with the help text and fix of `judge` where the use stands in one of `places`."""
@@ -59,6 +63,8 @@ class Hint:
             place = place_of(use, context)
             if place in self.places:
                 return None if use.call is not None or place == "decorator" else ()
+            if place == "value" and self.plain and drops(context) and _is_given(use, context):
+                return (self.finding(use, context, *_plainly(self.plain, use, context)),)
             help = None if place is None else _ADVICE.get(place, self.otherwise)
         return (self.finding(use, context, help),) if help is not None else ()
 
@@ -69,6 +75,25 @@ class Hint:
         view = context.view
         span = view.span(use.node)
         return Finding(self.code, view.path, span, self.message, self.severity, help, fix, waits_for=waits_for)
+
+
+def _is_given(use: Use, context: Context) -> bool:
+    """Whether the hint itself is stored or passed where a function can take its place."""
+    match context.view.parent(use.node):
+        case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]) | ast.keyword() | ast.Dict():
+            return True
+        case ast.Call(args=arguments):
+            return use.node in arguments
+    return False
+
+
+def _plainly(plain: str, use: Use, context: Context) -> tuple[str, Fix]:
+    """The function in the place of the hint, where TorchScript goes."""
+    rewrite = ReplaceExpression(context.view.span(use.node), Template(plain), bare=True)
+    doubt = "who gets it is not known, and may look at it or compare it"
+    if (left := first_compilation(context.project, context.view.path)) is not None:
+        doubt = f"{left} may still script, and what is compiled cannot call a lambda"
+    return f"Needs review: {doubt}.", Fix("Put a plain function in its place", Safety.UNSAFE, (rewrite,))
 
 
 def _of_import(use: Use, context: Context) -> str | None:
