@@ -63,9 +63,11 @@ def _changed_statement(view: ModuleView, edits: Sequence[TextEdit], new: SourceT
 
 
 def _goes_on_with(view: ModuleView, span: Span, edit: TextEdit) -> bool:
-    """Whether an insertion right behind the compound statement at `span` is one more line of its last block."""
+    """Whether an insertion right behind the statement at `span` belongs to it: a name more, or a line of its last block."""
     if edit.span.start != edit.span.end or edit.span.start < span.end:
         return False
+    if edit.span.start == span.end and edit.text.startswith(","):
+        return True
     between = view.source.slice(Span(span.end, edit.span.start))
     column = view.source.location(span.start)[1] - 1
     line = edit.text.lstrip("\r\n")  # where the file ended without a newline, one comes first

@@ -65,6 +65,17 @@ FOUND = {
         "import torch\n\n\ndef f(x):\n    if not torch.jit.is_scripting():\n        return x + 1  # torchlift: ignore[TL101] why\n"
         "    return x\n"
     ),
+    "a name that becomes the last of an import above": (
+        "from typing import Any\n\nimport torch\n\n\nclass Net(torch.nn.Module):\n    width: torch.jit.Final[Any]\n"
+    ),
+    "one of several lines": (
+        "from typing import (\n    Any,\n    Dict)\nfrom torch.jit import Final\nimport torch\n\n\nclass Net(torch.nn.Module):\n"
+        "    width: Final[Any]\n"
+    ),
+    "a name that becomes the last of an import with a semicolon": (
+        "from typing import Any; import os\nfrom torch.jit import _overload_method\n\n\nclass Net:\n    @_overload_method\n"
+        "    def run(self, x: int) -> Any:\n        pass\n\n    def run(self, x):\n        return x\n"
+    ),
     "a line that goes on into a blank one, above what goes": "import torch\n\n\nimport torch as th\n \\\n\ntorch.jit.script(swish)\n",
     "a form feed in a comment": "for item in items:\n    from torchvision.models import resnet50  # \x0c\n\nmodel = resnet50(pretrained=True)\n",
     "a loop that members of a group leave": (

@@ -37,7 +37,7 @@ from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, 
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_MOST_CALLS = 4  # one in another
+_MOST_CALLS = 4  # one in another; functions that call themselves end here, too
 _ARITHMETIC = frozenset({"add", "sub", "mul", "div", "true_divide"})
 _QUESTIONS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing"})
 # Other results in half precision, other gradients.
@@ -115,8 +115,7 @@ class CallReader(ExpressionReader):
             self.reached(node, *numbers)
             return
         found = definition_of(self.view, node.func, self.project, ast.FunctionDef)
-        path = f"{found[0].path}:{found[1].lineno}" if found is not None else ""
-        if found is None or path in self.path or len(self.path) > _MOST_CALLS:
+        if found is None or self.depth >= _MOST_CALLS:
             self.reached(node, *numbers)
             return
         inner = self.called_function(*found)
@@ -234,7 +233,7 @@ class CallReader(ExpressionReader):
         function = node.func
         shown = self.text(function)
         found = definition_of(self.view, function, self.project, ast.FunctionDef)
-        if found is None or f"{found[0].path}:{found[1].lineno}" in self.path:
+        if found is None:
             raise NotRead(f"what `{shown}` does was not followed")
         home, definition = found
         if any(home.possible_name(decorator) != "torch.jit.script" for decorator in definition.decorator_list):
@@ -242,11 +241,11 @@ class CallReader(ExpressionReader):
             compiled = all(name.startswith("torch.") and "jit" in name for name in names)
             reason = f"`{shown}` is decorated"
             raise NotRead(reason) if compiled else Differs(f"{reason}, and scripting left the decorators out")
-        if len(self.path) > _MOST_CALLS or (
+        if self.depth >= _MOST_CALLS or (
             not self.known_only and (node.keywords or any(self.kind(a) not in TENSORS for a in node.args))
         ):
             raise NotRead(f"what `{shown}` does with arguments like these was not followed")
-        if (patched := _patched(self.project, definition.name)) is not None:
+        if (patched := self.project.once(_patched, definition.name)) is not None:
             raise Differs(f"`{shown}` may be replaced at {patched}, which a compiled function does not notice")
         if self.known_only:
             self.parts(node)

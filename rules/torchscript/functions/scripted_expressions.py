@@ -74,7 +74,7 @@ class ExpressionReader(ABC):
         view: the function's file.
         node: the function.
         project: the project.
-        path: functions that are being read already.
+        depth: how many calls are around it, in functions that are being read.
         own: for a method, the kinds of the attributes of `self`.
         known_only: whether only what is known to differ is a doubt: what was not read runs as it is written.
     """
@@ -84,7 +84,7 @@ class ExpressionReader(ABC):
         view: ModuleView,
         node: FunctionNode,
         project: Project,
-        path: tuple[str, ...],
+        depth: int,
         own: Mapping[str, str] | None,
         known_only: bool = False,
     ) -> None:
@@ -93,7 +93,7 @@ class ExpressionReader(ABC):
         self.view = view
         self.node = node
         self.project = project
-        self.path = (*path, f"{view.path}:{node.lineno}")
+        self.depth = depth
         self.facts = FunctionFacts()
         self.results: list[str] = []
         self.loops = 0

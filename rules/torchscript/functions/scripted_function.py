@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.places.order import leaves
 from torchlift.rules.analysis.values.number_ranges import COUNT, SIZE, Range, combined, steps
@@ -46,7 +47,7 @@ def read_function(
             gives a tensor when it is called with tensors.
         known_only: whether only what was measured to differ is a doubt. What is passed is not looked at then.
     """
-    return _read(view, node, project, (), own, known_only)
+    return _read(view, node, project, 0, own, known_only)
 
 
 def tensor_parameters(view: ModuleView, node: FunctionNode, *, method: bool = False) -> list[str]:
@@ -86,13 +87,11 @@ def _read(
     view: ModuleView,
     node: FunctionNode,
     project: Project,
-    path: tuple[str, ...],
+    depth: int,
     own: Mapping[str, str] | None = None,
     known_only: bool = False,
-    known: dict[tuple[str, int, int], FunctionFacts] | None = None,
 ) -> FunctionFacts:
-    reader = _Body(view, node, project, path, own, known_only)
-    reader.known = known if known is not None else {}
+    reader = _Body(view, node, project, depth, own, known_only)
     facts = reader.facts
     if isinstance(node, ast.AsyncFunctionDef):
         facts.doubts.append(f"`{node.name}` is asynchronous")
@@ -143,19 +142,24 @@ def _unused(node: FunctionNode, *, drawn_only: bool) -> list[str]:
     return [f"`{name}` of `{node.name}` is never used, and TorchScript does not compute it" for name in unused[:1]]
 
 
+@dataclass(frozen=True)
+class _Called:
+    """The question what a function does that others call: who calls it makes no difference but by how deep it is called."""
+
+    node: ast.FunctionDef
+    depth: int
+    known_only: bool
+
+    def __call__(self, project: Project, home: ModuleView) -> FunctionFacts:
+        return _read(home, self.node, project, self.depth, None, self.known_only)
+
+
 class _Body(CallReader):
     """Reads the statements of one function."""
 
-    results: list[str]
-    known: dict[tuple[str, int, int], FunctionFacts]
-    """What was found out so far about functions that are called, by file, line and how many calls are around them."""
-
     def called_function(self, home: ModuleView, definition: ast.FunctionDef) -> FunctionFacts:
         """Facts about another function of the project, which this one calls."""
-        key = (home.path, definition.lineno, len(self.path))
-        if key not in self.known:
-            self.known[key] = _read(home, definition, self.project, self.path, None, self.known_only, self.known)
-        return self.known[key]
+        return self.project.of_view(_Called(definition, self.depth + 1, self.known_only), home)
 
     def block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
