@@ -123,8 +123,8 @@ MOVED_NAMES: tuple[MovedName, ...] = (
     MovedName(
         "torch.utils.model_zoo.load_url",
         "torch.hub.load_state_dict_from_url",
-        _EARLY,
-        "torch/utils/model_zoo.py:2 imports one as the other",
+        TorchVersion(1, 2),
+        "torch/utils/model_zoo.py:2 imports one as the other; https://docs.pytorch.org/docs/1.2.0/model_zoo.html: moved to torch.hub",
         triggers=("model_zoo",),
     ),
     *_cuda_memory(),

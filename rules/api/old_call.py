@@ -117,16 +117,19 @@ def old_uses(
         return
     if use.kind == "reference" and _is_called_by_another_name(view, use.node):
         return
-    found = answer(use.call) if use.call is not None else CallAdvice(_without_a_call(use, old))
+    found = answer(use.call) if use.call is not None else CallAdvice(_without_a_call(view, use, old))
     fix = found.fix
     if fix is not None and may_leave_import(use):
         fix = replace(fix, still_reported=True)
     yield Finding(code, view.path, view.span(use.call or use.node), f"{said}.", severity, found.help, fix)
 
 
-def _without_a_call(use: Use, old: OldName) -> str:
+def _without_a_call(view: ModuleView, use: Use, old: OldName) -> str:
     """The advice where the name stands for itself, which tells how calls of it are written."""
     here = {"reference": "It is handed on here, and not called.", "base": "It is a base class here."}.get(use.kind)
+    part = view.parent(use.node)
+    if use.kind == "reference" and isinstance(part, ast.Attribute) and part.value is use.node:
+        here = f"Only its `{part.attr}` is used here, which has to be that of the new name, too."
     return f"{here} Where it is called: {old.advice[0].lower()}{old.advice[1:]}" if here else old.advice
 
 

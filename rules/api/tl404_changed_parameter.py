@@ -56,7 +56,8 @@ RULE = Rule(
 
 # What the parameter did in the end, where that is nothing: dropping it changes nothing but what is printed.
 _WITHOUT_EFFECT = {
-    "verbose": "It only printed each change of the learning rate: print `scheduler.get_last_lr()` where that is wanted.",
+    "verbose": 'It only printed each change of the learning rate: print `scheduler.get_last_lr()` where that is wanted (`optimizer.param_groups[0]["lr"]` for '
+    "`ReduceLROnPlateau` of before torch 2.2).",
 }
 _SCHEDULERS = "torch.optim.lr_scheduler."
 _LOGS = (

@@ -108,7 +108,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     old, answer = (_OLD, _applied) if use.target == _APPLY else (_OLD_REMOVE, _removed)
     group = context.project.once(_pair)
     for finding in old_uses("TL421", use, context, old, lambda call: answer(use, call, context)):
-        yield finding if group is None or use.kind == "import" else replace(finding, groups=(*finding.groups, group))
+        goes = f"`{_REMOVE}` goes with `{_APPLY}`, which is deprecated since torch {_SINCE}."
+        said = replace(finding, message=goes if old is _OLD_REMOVE else finding.message)
+        yield said if group is None or use.kind == "import" else replace(said, groups=(*said.groups, group))
 
 
 def _pair(project: Project) -> Group | None:
@@ -162,7 +164,7 @@ def _removed(use: Use, call: ast.Call, context: Context) -> CallAdvice:
         return CallAdvice(f"{_OLD_REMOVE.advice}{held}")
     review = (
         "modules that other code has normed in the old way, such as those of a library, have no parametrization: `ValueError: "
-        "Module ... does not have a parametrization on weight`. The old function raises that error for a module without a norm, too."
+        "Module ... does not have a parametrization on weight`. The old function raises ValueError for a module without a norm, too."
     )
     added = () if "name" in given else (("tensor_name", Template('"weight"')),)
     renamed = (("name", "tensor_name"),) if "name" in given and given["name"].key == "name" else ()

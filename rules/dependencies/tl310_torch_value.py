@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.version_values import VersionValue, version_values
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.builds import pythons_of, spelled, target_line
 from torchlift.rules.dependencies.companions import companion_of, torch_for
@@ -49,6 +51,12 @@ RULE = Rule(
     ),
     text_kinds=NAMING,
     sources=("File lists of torch, torchvision and torchaudio on PyPI, 2026-11-21",),
+)
+
+
+# What a script hands to others that install torch into it.
+_PYTHON = lazy_pattern(
+    r"^[ \t]*(?:export[ \t]+|ARG[ \t]+|ENV[ \t]+)?(\w*python\w*)=[\"']?3\.(\d+)", re.IGNORECASE | re.MULTILINE
 )
 
 
@@ -129,6 +137,8 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
                 return None, help
             rewrites.append(ReplaceText(value.span, ".".join(version.split(".")[: value.value.count(".") + 1])))
     pythons = _pythons(view, by_package["torch"], release)
+    if not pythons and (held := _other_python(view, release)) is not None:
+        return None, f"{help} {held}"
     if isinstance(pythons, str):
         return None, f"{help} {pythons}"
     rewrites += pythons
@@ -140,6 +150,16 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
 def _has_build(view: TextView, value: VersionValue) -> bool:
     """Whether a build stands behind a version: which one the new torch has, and where, its index decides."""
     return view.source.text[value.span.end : value.span.end + 1] == "+"
+
+
+def _other_python(view: TextView, release: str) -> str | None:
+    """A variable beside it that names a Python without a wheel of the release, and that nothing raises with it, as a sentence."""
+    wheels = pythons_of(release)
+    for found in _PYTHON.finditer(view.code):
+        if wheels and int(found[2]) not in wheels:
+            line = view.source.location(found.start(1))[0]
+            return f"`{found[1]}` on line {line} is 3.{found[2]}, and torch {release} is for Python 3.{min(wheels)} to 3.{max(wheels)}."
+    return None
 
 
 def _pythons(view: TextView, values: list[VersionValue], release: str) -> list[ReplaceText] | str:

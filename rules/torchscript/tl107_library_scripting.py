@@ -58,7 +58,7 @@ RULE = Rule(
     summary="TorchScript made through another library",
     why=(
         f"{SINCE}. Libraries that script or trace what they are given go the same way: Lightning deprecates "
-        "`to_torchscript` in 2.7 and removes it in 2.8, transformers 5 knows no `torchscript` flag and ignores it, PyG's "
+        "`to_torchscript` in 2.7 and removes it in 2.8, transformers 5 knows no `torchscript` flag, PyG's "
         "`jittable()` does nothing since 2.5, e3nn 0.6 compiles nothing by default from torch 2.10 on."
     ),
     fix=(
@@ -203,7 +203,8 @@ _SWITCH = _Way(
     "timm chooses other activations without it, which compute the same but may round otherwise and free memory earlier",
 )
 _TRANSFORMERS = _Way(
-    "`torchscript=True` unties weights and makes the model return tuples, up to transformers 4; transformers 5 ignores it.",
+    "`torchscript=True` unties weights and makes the model return tuples, up to transformers 4. In transformers 5 a configuration keeps the word "
+    "without effect, and a model made with it raises TypeError.",
     "Where callers take tuples write `return_dict=False` in its place. `torch.export` and `torch.compile` need neither.",
 )
 _D2 = _Way(

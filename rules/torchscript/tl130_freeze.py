@@ -71,7 +71,10 @@ def _origin(view: ModuleView, call: ast.Call, at: ast.Call) -> ast.Call | None:
                 if binding is None or binding.value is None or binding.scope is not view.scope_at(at):
                     return None
                 value = binding.value
-            case ast.Call(func=ast.Attribute(value=inner, attr="eval"), args=[], keywords=[]):
+            case (
+                ast.Attribute(value=inner, attr="_c")
+                | ast.Call(func=ast.Attribute(value=inner, attr="eval"), args=[], keywords=[])
+            ):
                 value = inner
             case ast.Call(args=[ast.expr() as inner, *_]) if _name(view, value) in _TARGETS:
                 value = inner
@@ -182,7 +185,7 @@ def _advice_for_call(call: ast.Call, view: ModuleView) -> str:
             f"was exported as; {_SPEED}. {_DIGITS}{extra}"
         )
     return (
-        "Not rewritten: what it freezes is not captured in this function. Where it is, "
+        "Not rewritten: what makes the value that it freezes was not followed. Where that is captured, "
         f"`torch.export.export(module.eval(), args)` takes the place of both; {_SPEED}. {_DIGITS}{extra}"
     )
 

@@ -143,8 +143,8 @@ def _advice(place: UsePlace, when: str) -> str:
 def _of_warning(use: Use, name: str, place: UsePlace, context: Context) -> Finding:
     view = context.view
     span = view.span(use.node)
-    maker = "trace" if name == _WARNINGS[0] else "script"
-    message = f"`{name}` is a warning of `torch.jit.{maker}` only."
+    makers = "TorchScript's tracer only: of `torch.jit.trace` and of `torch.onnx.export(dynamo=False)`"
+    message = f"`{name}` is a warning of {makers if name == _WARNINGS[0] else '`torch.jit.script` only'}."
     blocker = first_use(context.project, view.path, tracing=True)
     if blocker is not None:
         advice = f"It may have an effect as long as {blocker} traces or scripts; migrate that first."

@@ -20,7 +20,7 @@ from torchlift.search.glance import Glance
 from torchlift.search.module_files import ModuleFiles
 from torchlift.search.parties import Party, Wanted
 from torchlift.search.project_files import ProjectFiles, changed_texts
-from torchlift.search.reads import STAR, Reads, holds_attribute, reads_of, starred
+from torchlift.search.reads import STAR, Reads, holds_attribute, reads_of, star_exports, starred
 from torchlift.search.records import Collector, Deferred, Records
 from torchlift.search.shared_answers import SharedAnswers
 from torchlift.search.translations import Translations
@@ -333,7 +333,8 @@ class Project:
         starred: set[str | None] = set()
         for holder in holders:
             candidates = self._importers(holder, name)
-            if len(candidates) > _MOST_USERS or holder.module in starred:
+            shared = star_exports(holder, name)
+            if len(candidates) > _MOST_USERS or (shared and holder.module in starred):
                 return None
             for path in candidates:
                 if path in found:
@@ -344,7 +345,7 @@ class Project:
                 if other is None:
                     continue
                 starred.update(map(other.absolute, other.scopes.stars))
-                if holder.module in starred:
+                if shared and holder.module in starred:
                     return None  # whoever imports the name from there cannot be told
                 uses = other.uses(frozenset((target,)), self.translate)
                 found[path] = [(other, use) for use in uses]

@@ -27,6 +27,37 @@ SAID = {
     "a method that exported modules have": (
         "TL103", "import torch\n\nm = torch.jit.load(path)\nm.apply(f)\n", "on its `.module()` alone", "does not have",
     ),
+    "a warning of the tracer": (
+        "TL137", "import torch\n\nfor w in (torch.jit.TracerWarning,):\n    ignore(w)\n\nf = torch.jit.trace(g, x)\n", "`torch.onnx.export(dynamo=False)`",
+        "torch.jit.trace` only",
+    ),
+    "the initialiser of an old base class": (
+        "TL419", "import torch\n\n\nclass Up(torch.nn.UpsamplingNearest2d):\n    def __init__(self):\n        torch.nn.UpsamplingNearest2d.__init__(self, 2)\n",
+        "Only its `__init__` is used here", "handed on",
+    ),
+    "another part of an old class": (
+        "TL428", "import torch\n\nold = torch.cuda.amp.GradScaler.scale\n", "Only its `scale` is used here", "handed on",
+    ),
+    "what takes weight norm off": (
+        "TL421", "import torch\n\ntorch.nn.utils.remove_weight_norm(layer)\n", "goes with `torch.nn.utils.weight_norm`, which is deprecated since torch 2.1",
+        "remove_weight_norm` is deprecated",
+    ),
+    "a model of transformers 5": (
+        "TL107", "from transformers import AutoModel\n\nm = AutoModel.from_pretrained(p, torchscript=True)\n", "raises TypeError", "ignores it",
+    ),
+    "the C++ value of a trace": (
+        "TL130", "import torch\n\n\ndef f(m, x):\n    t = torch.jit.trace(m, x)\n    return torch._C._freeze_module(t._c)\n",
+        "together with the `torch.jit.trace` before it", "not followed",
+    ),
+    "a value that a helper made": (
+        "TL130", "import torch\n\n\ndef f(m, x):\n    t = helper(torch.jit.script(m))\n    return torch._C._freeze_module(t._c)\n",
+        "what makes the value that it freezes was not followed", "not captured",
+    ),
+    "a device out of a list that is made too late": (
+        "TL202", "import torch\nimport torch.distributed as dist\n\n\ndef main(args):\n    dist.init_process_group('nccl')\n"
+        "    gpus = [int(g) for g in args.gpus.split(',')]\n    torch.cuda.set_device(gpus[args.rank])\n",
+        "device_id=torch.device(gpus[args.rank])`, once the device that", "LOCAL_RANK\"]",
+    ),
     "a path that another function was given before": (
         "TL103", "import torch\nfrom tools import write\n\n\ndef f(p, m):\n    path = p + '.x'\n    write(m, path)\n    return torch.jit.load(path)\n",
         "seen to write `path` but what `write` does with it on line 7", "seen to write `path`, ",
@@ -342,3 +373,40 @@ class TestIt(unittest.TestCase):
         analyse_files(tmp_path, {"test_it.py": source}, torchscript=TorchScriptIntent(support="drop"))
     )
     assert "still looks there" not in str(finding)
+
+
+_SHARES = {
+    "listed names": ("__all__ = ['helper']\n", False),
+    "names that are listed, this one too": ("__all__ = ['helper', 'flag']\n", True),
+    "a list that grows": ("__all__ = ['helper']\n__all__ += more\n", True),
+    "nothing listed": ("", True),
+}
+
+
+@pytest.mark.parametrize(("listed", "shared"), _SHARES.values(), ids=_SHARES)
+def test_a_compiler_under_another_name_goes_where_a_star_import_takes_it(
+    listed: str, shared: bool, tmp_path: Path
+) -> None:
+    files = {
+        "p/__init__.py": "from .ops import *\n",
+        "p/ops.py": f"import torch\n\n{listed}flag = torch.jit.script\n\n\n@flag\ndef helper(x):\n    return x\n",
+        "p/m.py": "import torch\n\n\ndef f(x):\n    return torch.jit.annotate(int, x)\n",
+        "t.py": "import torch\n\nfrom p import ops\n\nassert ops.flag == torch.jit.script\nassert torch.jit.script is not None\n",
+    }
+    found = [item for item in all_findings(analyse_files(tmp_path, files)) if item.code == "TL113"]
+    assert [" hands a compiler on" in f"{item.help}" for item in found] == [shared]
+
+
+@pytest.mark.parametrize(
+    ("line", "held"),
+    [
+        ('PYTHON_VERSION="3.8"', True),
+        ("export PYTHON=3.9", True),
+        ('PYTHON_VERSION="3.12"', False),
+        ("# PYTHON_VERSION=3.8", False),
+    ],
+)
+def test_a_torch_that_a_script_hands_on_stays_beside_a_python_without_it(line: str, held: bool, tmp_path: Path) -> None:
+    script = f'{line}\nTORCH="2.3.1"\ndocker build --build-arg V=$PYTHON_VERSION .\npip install "torch==$TORCH"\n'
+    (found,) = [item for item in all_findings(analyse_files(tmp_path, {"go.sh": script})) if item.code == "TL310"]
+    assert (found.fix is None) == held

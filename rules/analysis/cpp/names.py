@@ -43,6 +43,8 @@ def names_in(code: str) -> Iterator[CppName]:
     for match in _CHAIN.finditer(code):
         name = re.sub(r"\s", "", match[1])
         first, _, rest = name.partition("::")
+        if first == "namespace":  # `using namespace ::torch`
+            continue
         if first in ROOTS:
             written = [name]
         elif first in aliases:

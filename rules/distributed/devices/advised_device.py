@@ -34,6 +34,12 @@ def advised_device(view: ModuleView, project: Project, init: InitCall, found: Pr
         device = spelled_out(view, found.device, lambda name: moved.get(name.id))
         note = f", the device that `set_device` gets on line {found.call.lineno}" if found.moved else ""
         return as_device(view, project, found.device, device, init.call), note
+    if found is not None and isinstance(found.device, ast.Subscript):
+        device = as_device(view, project, found.device, view.text(found.device), init.call)
+        return (
+            device,
+            f", once the device that `set_device` gets on line {found.call.lineno} is worked out before this call",
+        )
     if found is None:
         known = _known_here(view, project, init)
         if known is not None:

@@ -122,10 +122,10 @@ def _about_the_script(options: str, path: str, project: Project) -> str:
     )
     own = next((place for place in takers if place.rpartition(":")[0] in scripts), None)
     if own is not None:
-        return f"{passed} The script takes it at {own}, and {read}."
+        return f"{passed} The script takes it at {own}: unless it does so already, it {read}."
     if takers:
         more = f" and {len(takers) - 1} more places" if len(takers) > 2 else f" and {takers[1]}" if takers[1:] else ""
-        return f"{passed} This project takes such an option at {takers[0]}{more}: where that is what this command starts, it {read}."
+        return f"{passed} This project takes such an option at {takers[0]}{more}: where that is what this command starts and it does not do so already, it {read}."
     return (
         f"{passed} No Python file of this project spells that option out: unless arguments of a library or of a dataclass take it, "
         "the script needs no change. `LOCAL_RANK` is in the environment with both."

@@ -225,7 +225,7 @@ class _Root:
             self.definition(view, parent)
         elif isinstance(parent, ast.Call) and parent.func is node:
             self.value(view, _given(parent), node)
-        else:
+        elif not isinstance(parent, ast.Compare):  # who only asks which compiler it is gets nothing compiled
             top: ast.AST = node
             while parent is not None and (isinstance(parent, (ast.IfExp, ast.BoolOp)) or _falls_back(parent, top)):
                 top, parent = parent, view.parent(parent)

@@ -86,3 +86,15 @@ def holds_attribute(word: bytes, data: bytes) -> bool:
             return True
         at = data.find(word, end)
     return False
+
+
+def star_exports(view: ModuleView, name: str) -> bool:
+    """Whether `from <the module of view> import *` may bind `name`: by `__all__` where that is written out, else if it is public."""
+    listed = view.scopes.module.bindings.get("__all__", ())
+    if not listed:
+        return not name.startswith("_")
+    match [binding.value for binding in listed]:
+        case [ast.List(elts=elements) | ast.Tuple(elts=elements)] if not view.reads_of(listed[0]):
+            names = [element.value for element in elements if isinstance(element, ast.Constant)]
+            return len(names) < len(elements) or name in names
+    return True
