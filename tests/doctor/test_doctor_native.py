@@ -106,14 +106,34 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert read_device_code(str(tmp_path / "libx.so")).error == "is not a regular file"
 
 
+ENDLESS = {
+    "one section of many images": [(".nv_fatbin", fatbin(*[image(CUBIN, 80)] * 200))],
+    "many fatbins in one section": [(".nv_fatbin", fatbin(image(CUBIN, 80)) * 200)],
+    "many sections of one image": [(".nv_fatbin", fatbin(image(CUBIN, 80)))] * 200,
+}
+
+
+@pytest.mark.parametrize("sections", ENDLESS.values(), ids=ENDLESS)
 def test_a_library_that_leads_from_place_to_place_is_left_after_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sections: list[tuple[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = elf([(".nv_fatbin", fatbin(*[image(CUBIN, 80)] * 200))])
+    data = elf(sections)
     assert found(tmp_path, data) == ({"sass 80": 200}, None)
     monkeypatch.setattr("torchlift.doctor.native.source._MOST_READS", 100)
     images, error = found(tmp_path, data)
-    assert 0 < images["sass 80"] < 100 and error == "leads from place to place without an end, at its device code"
+    assert images.get("sass 80", 0) < 100
+    assert error is not None and "leads from place to place without an end" in error
+
+
+@needs_cc
+def test_symbols_that_lead_from_place_to_place_are_left_after_a_while(
+    real: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torchlift.doctor.native.source._MOST_READS", 20)
+    with Source(str(real)) as source, pytest.raises(Unreadable, match="leads from place to place without an end"):
+        library = Elf(source)
+        for _ in range(1000):
+            library.defines("alpha")
 
 
 WELL_MADE = (elf([(".nv_fatbin", TWO_FATBINS), ("__nv_relfatbin", TWO_FATBINS)]), dll([(".nv_fatbin", TWO_FATBINS)]))

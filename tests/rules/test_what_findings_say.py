@@ -66,6 +66,10 @@ SAID = {
         "TL103", "import os\n\nimport torch\n\n\ndef f(p):\n    path = p + '.x'\n    os.remove(path)\n    return torch.jit.load(path)\n",
         "nothing in this project is seen to write `path`", "does with it",
     ),
+    "a path that is asked for its class": (
+        "TL103", "import torch\n\n\ndef f(p):\n    path = p + '.x'\n    if isinstance(path, str):\n        return torch.jit.load(path)\n",
+        "nothing in this project is seen to write `path`", "does with it",
+    ),
     "two places that ask for the same": (
         "TL103", "import torch\n\nm = torch.jit.load(path)\nm.graph_for(x)\nm.graph_for(y)\n", "no methods) (line 4, line 5)", "(line 4); ",
     ),

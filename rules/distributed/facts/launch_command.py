@@ -52,7 +52,6 @@ INSTALLED = lazy_pattern(
 _USE_ENV = lazy_pattern(r"(?<![\w-])--use[-_]env\b")
 _SCRIPT = lazy_pattern(r"[\w./${}-]*\.py\b")
 _VARIABLE = lazy_pattern(r"\$|\{\w|%\w")
-_NAMED = lazy_pattern(r"(?:^|[\s\"'])(?P<name>[\w./-]+\.py)\b")
 _OPTIONS = tuple(f"{quote}--local{mark}rank{quote}" for quote in "\"'" for mark in "_-")
 _COMMAND = 600
 """Characters behind the module in which a command with its options and its script ends, on one line or on several."""
@@ -114,15 +113,18 @@ def _about_the_script(options: str, path: str, project: Project) -> str:
     )
     read = 'has to read `int(os.environ["LOCAL_RANK"])` instead'
     takers = project.once(_takers)
-    named = _NAMED.search(options)
-    scripts = (
-        {posixpath.normpath(named["name"]), posixpath.normpath(posixpath.join(posixpath.dirname(path), named["name"]))}
-        if named
-        else set()
-    )
-    own = next((place for place in takers if place.rpartition(":")[0] in scripts), None)
+    started = _SCRIPT.search(options)
+    own = script = None
+    if started is not None:
+        own = next((place for place in takers if _starts(project, path, started[0], place.rpartition(":")[0])), None)
+        script = next((file for file in project.files if _starts(project, path, started[0], file)), None)
     if own is not None:
         return f"{passed} The script takes it at {own}: unless it does so already, it {read}."
+    if script is not None:
+        return (
+            f"{passed} {script} does not spell that option out: unless a file that it imports, arguments of a library or a dataclass take "
+            "it, the script needs no change. `LOCAL_RANK` is in the environment with both."
+        )
     if takers:
         more = f" and {len(takers) - 1} more places" if len(takers) > 2 else f" and {takers[1]}" if takers[1:] else ""
         return f"{passed} This project takes such an option at {takers[0]}{more}: where that is what this command starts and it does not do so already, it {read}."

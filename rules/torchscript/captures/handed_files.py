@@ -35,7 +35,7 @@ def given_before(view: ModuleView, node: ast.expr) -> ast.Call | None:
         for call, read in calls
         if isinstance(call, ast.Call)
         and call.func is not read
-        and not (view.possible_name(call.func) or "").startswith(("os.", "print", "str", "pathlib.", "torch."))
+        and _READS_NOTHING.match(view.possible_name(call.func) or ast.unparse(call.func)) is None
     ]
     return max(given, key=lambda call: call.lineno, default=None)
 
