@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from torchlift.doctor.check import Result
 from torchlift.doctor.diagnose import Diagnosed
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.repo import ProjectReport
-from torchlift.doctor.smoke.parent.report import SmokeReport
 from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels.answer import Answer
+
+if TYPE_CHECKING:  # a plain run has no use for what reads projects and knows errors
+    from torchlift.doctor.repo import ProjectReport
+    from torchlift.doctor.smoke.parent.report import SmokeReport
 
 Health = Literal["healthy", "problems", "failed"]
 

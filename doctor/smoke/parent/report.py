@@ -10,8 +10,6 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
-from torchlift.doctor.smoke.parent.signatures import find_signature
-from torchlift.doctor.smoke.parent.torch_process import TorchUnavailable
 from torchlift.doctor.smoke.smoke import TIERS, Smoke
 from torchlift.json_records import FLATTENED
 from torchlift.lazy_dataclass import dataclass
@@ -19,6 +17,7 @@ from torchlift.terminal.style import Style
 
 if TYPE_CHECKING:
     from torchlift.doctor.smoke.parent.targets import Target
+    from torchlift.doctor.smoke.parent.torch_process import TorchUnavailable
 
 SMOKE_SCHEMA: Final = 1
 """Version of the JSON form. Added keys do not change it; removed or re-interpreted ones do."""
@@ -80,6 +79,8 @@ class SmokeReport:
 
     def unavailable(self, error: TorchUnavailable) -> None:
         """Note that torch cannot be imported."""
+        from torchlift.doctor.smoke.parent.signatures import find_signature
+
         self.problem = str(error)
         found = find_signature(error.detail)
         if found is not None:
