@@ -23,6 +23,8 @@ _NAMES = {
     "autocast": r"torch\.(?:[gs]et|is)_autocast_(?:gpu|cpu)_(?:dtype|enabled)$",
     "fsdp": r".*\.FullyShardedDataParallel\.(?:set_)?state_dict_type$",
     "library": r"torch\.library\.impl_abstract$|torch\.utils\._pytree\._register_pytree_node$|torch\._check_is_size$",
+    "apex": r"apex\.(?:amp|RNN|reparameterization|parallel\.(?:DistributedDataParallel|Reducer))(?:\..*)?$",
+    "old amp": r"torch\.(?:cuda|cpu)\.amp\.(?:autocast|GradScaler)$",
     "weight_norm": r"torch\.nn\.utils\.(?:weight_norm\.)?weight_norm$",
 }
 _KINDS = [(kind, re.compile(pattern)) for kind, pattern in _NAMES.items()]
@@ -61,6 +63,8 @@ def _sites(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and id(node) not in inner:
             yield from _named(_dotted(node, bound), node.lineno)
+        elif isinstance(node, ast.Subscript):
+            yield from _indexed(node)
         elif isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and bound.get(node.func.id, "") in {
                 "torchaudio.load",
@@ -74,6 +78,20 @@ def _named(name: str, line: int) -> Iterator[tuple[int, str, str]]:
     for kind, pattern in _KINDS:
         if pattern.match(name):
             yield line, kind, name
+
+
+def _indexed(node: ast.Subscript) -> Iterator[tuple[int, str, str]]:
+    """`loss.data[0]`."""
+    value, index = node.value, node.slice
+    if (
+        isinstance(value, ast.Attribute)
+        and value.attr == "data"
+        and isinstance(index, ast.Constant)
+        and index.value == 0
+    ):
+        owner = ast.unparse(value.value)
+        if "loss" in owner.lower() or "err" in owner.lower():
+            yield node.lineno, "index of a number", owner
 
 
 def _called(node: ast.Call, name: str) -> Iterator[tuple[int, str, str]]:
@@ -92,6 +110,10 @@ def _called(node: ast.Call, name: str) -> Iterator[tuple[int, str, str]]:
         "_retain_param_name",
     }:
         yield node.lineno, "onnx", name
+    if name in {"torch.autograd.Variable", "torch.autograd.variable.Variable"} and "volatile" in given:
+        yield node.lineno, "volatile", name
+    if name == "torch.cross" and len(node.args) == 2 and "dim" not in given:
+        yield node.lineno, "cross", name
     if isinstance(node.func, ast.Attribute):
         if node.func.attr == "register_backward_hook":
             yield node.lineno, "hook", node.func.attr

@@ -116,6 +116,13 @@ EXAMPLES = (
     ),
     Bad("from torch import norm\n\n\ndef f(x, p):\n    return norm(x, p)\n", why="p is known at run time only"),
     Bad('import torch\n\n\ndef f(x):\n    return torch.norm(x, "nuc")\n', why="the nuclear norm"),
+    Bad(
+        'import pytest\n\ntorch = pytest.importorskip("torch")\n\n\ndef f(x):\n    return torch.norm(x)\n',
+        'import pytest\n\ntorch = pytest.importorskip("torch")\n\n\ndef f(x):\n    return torch.linalg.vector_norm(x)\n',
+        "unsafe",
+        why="a module that a test imports or is skipped",
+        run="result = f(torch.tensor([[3.0, 4.0], [1.0, 2.0]]))",
+    ),
     Ok("import torch\n\n\ndef f(x):\n    return torch.linalg.norm(x)\n", "a function of torch.linalg"),
     Ok("import torch\n\n\ndef f(x):\n    return x.norm()\n", "a method, whose value nobody knows"),
     Ok("import torch\nfrom numpy.linalg import norm\n\nn = norm([1.0, 2.0])\n", "numpy's"),

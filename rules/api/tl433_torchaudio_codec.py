@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.api.table_rule import is_plain_use
-from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
+from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -41,19 +41,24 @@ def changed_in(target: str) -> TorchVersion | None:
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
-    call = use.call
-    if use.kind != "call" or call is None or use.name != use.target or context.settings.target < _SINCE:
+    if use.kind not in {"call", "reference"} or use.name != use.target or context.settings.target < _SINCE:
         return
     if not is_plain_use(use, context) and not isinstance(use.node, ast.Name):
         return
     message = f"`{use.target}` is TorchCodec's since torchaudio 2.9 (for torch 2.9): without the package `torchcodec`, and FFmpeg, it raises."
     yield Finding(
-        "TL433", context.view.path, context.view.span(use.node), message, Severity.WARNING, _advice(use.target, call)
+        "TL433",
+        context.view.path,
+        context.view.span(use.node),
+        message,
+        Severity.WARNING,
+        _advice(use.target, use.call),
     )
 
 
-def _advice(target: str, call: ast.Call) -> str:
-    given = [keyword.arg for keyword in call.keywords if keyword.arg in _IGNORED[target]]
+def _advice(target: str, call: ast.Call | None) -> str:
+    keywords = call.keywords if call is not None else []
+    given = [keyword.arg for keyword in keywords if keyword.arg in _IGNORED[target]]
     text = "Add `torchcodec` to the requirements, in the release that goes with your torch."
     if not given:
         return text
@@ -67,11 +72,11 @@ def _instead(target: str, given: list[str]) -> str:
     return ": the ending of the path decides" if "format" in given else ""
 
 
-def matters(target: str, call: ast.Call, settings: Settings) -> bool:
-    return settings.target >= _SINCE
-
-
 EXAMPLES = (
+    Bad(
+        "import torchaudio\n\n\nclass Reader:\n    def __init__(self):\n        self.read = torchaudio.load\n",
+        why="a function that is handed on",
+    ),
     Bad(
         "import torchaudio\n\n\ndef samples(path):\n    return torchaudio.load(path, normalize=False)\n",
         why="a call with an argument that is ignored now",

@@ -66,10 +66,16 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 def _is_one_number(view: ModuleView, node: ast.expr) -> bool:
-    """Whether an expression is what a loss of torch gives that is reduced as it is by default."""
+    """Whether an expression is what a loss of torch gives that is reduced as it is by default, or the mean or the sum of all."""
     value = value_of(view, node)
     if not isinstance(value, ast.Call):
         return False
+    if (
+        isinstance(value.func, ast.Attribute)
+        and value.func.attr in {"mean", "sum"}
+        and not (value.args or value.keywords)
+    ):
+        return True
     return _reduces(view, value) or _reduces(view, stored_value(view, value.func))
 
 
@@ -103,6 +109,12 @@ EXAMPLES = (
         "def log(model, batch):\n    loss = model(batch)\n    print('loss: %.3f' % loss.item())\n",
         "unsafe",
         why="what is called a loss, in a file that names no torch",
+    ),
+    Bad(
+        "def log(entropy):\n    return entropy.mean().data[0]\n",
+        "def log(entropy):\n    return entropy.mean().item()\n",
+        "unsafe",
+        why="a mean",
     ),
     Ok("import torch\n\n\ndef first(batch):\n    return batch.data[0]\n", "a batch"),
     Ok(

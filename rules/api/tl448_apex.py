@@ -32,6 +32,9 @@ _ADVICE = {
     "apex.reparameterization": "Take `torch.nn.utils.parametrizations.weight_norm`.",
 }
 
+# Packages of which everything is gone.
+_WHOLE = frozenset({"apex.amp", "apex.RNN", "apex.reparameterization"})
+
 RULE = Rule(
     code="TL448",
     name="apex",
@@ -55,14 +58,17 @@ RULE = Rule(
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
-    if use.kind in {"string", "store", "delete"} or not use.certain or use.name != use.target:
+    if use.kind in {"string", "store", "delete"} or not use.certain:
         return
     imported = isinstance(view.statement(use.node), (ast.Import, ast.ImportFrom))
-    if use.target == "apex.amp" and not imported:
-        return  # its functions are reported
+    whole = use.target in _WHOLE
+    if use.name != use.target and not whole:
+        return
+    if use.target == "apex.amp" and use.name == use.target and not imported:
+        return  # what is called of it is reported
     if not imported and use.kind != "call":
         return
-    message = f"`{use.target}` was taken out of apex, because torch has its own."
+    message = f"`{use.name}` was taken out of apex, because torch has its own."
     optional = any(isinstance(above, ast.Try) for above in view.ancestors(use.node))
     severity = Severity.INFO if optional else Severity.WARNING
     yield Finding("TL448", view.path, view.span(use.node), message, severity, _ADVICE[use.target])
@@ -83,6 +89,7 @@ EXAMPLES = (
         why="the wrapper of modules",
     ),
     Bad("try:\n    from apex import amp\nexcept ImportError:\n    amp = None\n", why="what is used where it is there"),
+    Bad("from apex import amp\n\nhandle = amp.init(enabled=True)\n", why="the interface before `initialize`"),
     Ok("import torch\n\n\ndef f(apex):\n    return apex.amp.initialize(apex)\n", "a parameter of that name"),
     Ok(
         "import torch\nfrom apex.optimizers import FusedAdam\n\n\ndef f(p):\n    return FusedAdam(p)\n",

@@ -141,7 +141,7 @@ EXAMPLES = (
         "--extra-index-url https://download.pytorch.org/whl/cu118\n"
         "numpy\ntorch==2.3.1+cu118  # as on the cluster\ntorchvision==0.18.1+cu118\n",
         "--extra-index-url https://download.pytorch.org/whl/cu132\n"
-        "numpy\ntorch==2.15.0+cu132  # as on the cluster\ntorchvision==0.29.1\n",
+        "numpy\ntorch==2.15.0+cu132  # as on the cluster\ntorchvision==0.29.2\n",
         why="requirements for GPUs that are known",
         path="requirements.txt",
         machine=_H100,

@@ -136,7 +136,7 @@ def _finding(path: str, torch: Pin, other: Pin, project: Project, *, fixable: bo
 EXAMPLES = (
     Bad(
         "torch==2.15.0\ntorchvision==0.15.2\n",
-        "torch==2.15.0\ntorchvision==0.29.1\n",
+        "torch==2.15.0\ntorchvision==0.29.2\n",
         "unsafe",
         why="two exact pins",
         path="requirements.txt",
@@ -169,14 +169,14 @@ EXAMPLES = (
     ),
     Bad(
         'from setuptools import setup\n\nsetup(name="a", install_requires=["torch==2.15.0", "torchvision==0.17.0"])\n',
-        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch==2.15.0", "torchvision==0.29.1"])\n',
+        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch==2.15.0", "torchvision==0.29.2"])\n',
         "unsafe",
         why="literals of setup.py",
         path="setup.py",
     ),
     Bad(
         "-r base.txt\ntorchvision==0.15.2\n",
-        "-r base.txt\ntorchvision==0.29.1\n",
+        "-r base.txt\ntorchvision==0.29.2\n",
         "unsafe",
         why="torch in a file that is included",
         path="requirements.txt",
@@ -190,7 +190,7 @@ EXAMPLES = (
     ),
     Ok("torch==2.1.2\ntorchvision==0.16.2\ntorchaudio==2.1.2\ntriton==2.1.0\n", "a set", "requirements.txt"),
     Ok("torch>=2.1\ntorchvision>=0.15\n", "ranges with a common release", "requirements.txt"),
-    Ok("torch==2.15.0\ntorchvision==0.29.2\n", "a companion that is open for later torch", "requirements.txt"),
+    Ok("torch==2.15.0\ntorchvision==0.29.1\n", "a companion that is open for later torch", "requirements.txt"),
     Ok("torch==1.13.1\ntorchvision==0.14.1\n", "releases from before the data", "requirements.txt"),
     Ok(
         'torch==2.1.0\ntorchvision==0.15.2 ; python_version < "3.9"\n',

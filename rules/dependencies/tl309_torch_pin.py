@@ -267,14 +267,14 @@ _V100 = Machine((Device("V100", (7, 0)),), driver="595.58.03")
 EXAMPLES = (
     Bad(
         "numpy\ntorch==2.3.1  # as on the cluster\ntorchvision==0.18.1\n",
-        "numpy\ntorch==2.15.0  # as on the cluster\ntorchvision==0.29.1\n",
+        "numpy\ntorch==2.15.0  # as on the cluster\ntorchvision==0.29.2\n",
         why="exact pins, for GPUs that are known",
         path="requirements.txt",
         machine=_H100,
     ),
     Bad(
         "torch==2.3.1\ntorchvision==0.18.1\n",
-        "torch==2.15.0\ntorchvision==0.29.1\n",
+        "torch==2.15.0\ntorchvision==0.29.2\n",
         "unsafe",
         why="exact pins, for GPUs that nobody named",
         path="requirements/base.txt",
@@ -294,14 +294,14 @@ EXAMPLES = (
     ),
     Bad(
         '[project]\nname = "a"\nrequires-python = ">=3.8,<4"\ndependencies = ["torch==1.13.1", "torchvision==0.14.1"]\n',
-        '[project]\nname = "a"\nrequires-python = ">=3.11,<4"\ndependencies = ["torch==2.15.0", "torchvision==0.29.1"]\n',
+        '[project]\nname = "a"\nrequires-python = ">=3.11,<4"\ndependencies = ["torch==2.15.0", "torchvision==0.29.2"]\n',
         "unsafe",
         why="a pin and the Pythons that its successor has no wheels for",
         path="pyproject.toml",
     ),
     Bad(
         'from setuptools import setup\n\nsetup(name="a", install_requires=["torch>=2.1,<2.9", "torchvision<=0.23"])\n',
-        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch>=2.1,<2.16", "torchvision<=0.29.1"])\n',
+        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch>=2.1,<2.16", "torchvision<=0.29.2"])\n',
         "unsafe",
         why="upper bounds in setup.py",
         path="setup.py",

@@ -200,7 +200,7 @@ EXAMPLES = (
     ),
     Bad(
         'TORCH="2.3.1"\nVISION=0.18.1\npip install "torch==$TORCH" "torchvision==$VISION"\n',
-        'TORCH="2.15.0"\nVISION=0.29.1\npip install "torch==$TORCH" "torchvision==$VISION"\n',
+        'TORCH="2.15.0"\nVISION=0.29.2\npip install "torch==$TORCH" "torchvision==$VISION"\n',
         "unsafe",
         why="variables of a script",
         path="install.sh",

@@ -335,7 +335,7 @@ def test_migrate_does_not_agree_with_a_pin_that_the_doctor_would_not_write(tmp_p
 def test_pins_hold_the_companions_that_are_installed(tmp_path: Path) -> None:
     facts = tmp_path / "facts.json"
     facts.write_text(json.dumps(to_json(changed("healthy_v100", {}))), encoding="utf-8")
-    assert "torchvision==0.29.1\n" in emitted("requirements", "--facts", str(facts))
+    assert "torchvision==0.29.2\n" in emitted("requirements", "--facts", str(facts))
 
 
 def test_where_no_one_wheel_is_right_nothing_is_pinned() -> None:
@@ -368,7 +368,7 @@ def test_the_address_of_a_mirror_is_redacted_in_commands_too(tmp_path: Path) -> 
 
 
 def test_a_fix_of_a_companion_is_from_the_mirror_too() -> None:
-    facts = changed("healthy_v100", {"packages.torchvision.version": "0.29.1+cu130"})
+    facts = changed("healthy_v100", {"packages.torchvision.version": "0.29.2+cu130"})
     facts.installing.indexes = [setting("pip", "index", "https://mirror.example/whl/cu126")]
     (check,) = [check for check in all_checks() if check.id == "companion-mismatch"]
     commands = [result.remedy.command or "" for result in check.look(facts) if result.remedy is not None]

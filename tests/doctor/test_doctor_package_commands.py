@@ -81,7 +81,7 @@ def test_a_line_acts_on_the_examined_interpreter(change: dict[str, Any], line: s
     ("wanted", "index"),
     [
         ("torch==2.14.1+cu126", " --index-url https://download.pytorch.org/whl/cu126"),
-        ("torchvision==0.29.1+cpu", " --index-url https://download.pytorch.org/whl/cpu"),
+        ("torchvision==0.29.2+cpu", " --index-url https://download.pytorch.org/whl/cpu"),
         ("torch==2.14.1", ""),
         ("torch==2.13.0a0+gitdeadbee", ""),
         (

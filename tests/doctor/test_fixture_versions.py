@@ -69,5 +69,5 @@ def test_the_companions_of_a_healthy_machine_are_those_of_its_torch(machine: str
 
 
 def test_a_version_that_was_never_released_is_found() -> None:
-    assert "0.30.0" not in known("torchvision") and "0.29.1" in known("torchvision")
+    assert "0.30.0" not in known("torchvision") and "0.29.2" in known("torchvision")
     assert dict(named({"packages.torchvision.version": "0.30.0"})) == {"torchvision": "0.30.0"}

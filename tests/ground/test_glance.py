@@ -43,6 +43,7 @@ def seen(
         "from torch import jit\n\n\n@jit.script\ndef f(x):\n    return x\n",
         "from torch import jit as j\nx = j.script\n",
         "from torch.jit import script\n",
+        'import pytest\n\nth = pytest.importorskip("torch", reason="slow")\nth.jit.script(f)\n',
         "from torch.jit import (\n    fork,  # with ) in it\n    script as s,\n)\ns(f)\n",
         "from torch \\\n    import jit\njit.script(f)\n",
         "from torch.jit import fork, \\\n    script\n",

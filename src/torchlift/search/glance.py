@@ -132,6 +132,8 @@ class _File:
         self._meanings: dict[bytes, set[bytes]] = {}
 
     def look(self) -> None:
+        if b"importorskip" in self._data:
+            raise _Unclear
         self._read_imports()
         for meaning in set().union(*self._meanings.values()):
             self._see(meaning, None)

@@ -163,6 +163,14 @@ def _fields(kind: type) -> tuple[str, ...]:
     return fields
 
 
+def _imported_by(value: ast.expr) -> str | None:
+    """The module that `pytest.importorskip("torch")` gives."""
+    match value:
+        case ast.Call(func=ast.Attribute(attr="importorskip"), args=[ast.Constant(value=str(name)), *_]):
+            return name
+    return None
+
+
 class ScopeTree:
     """All scopes, bindings and dotted names of one module.
 
@@ -299,7 +307,7 @@ class ScopeTree:
         for target in node.targets:
             if target.__class__ is ast.Name:
                 name: ast.Name = target
-                scope.bind(Binding(name.id, "assign", name, scope, node.value, statement=node))
+                scope.bind(Binding(name.id, "assign", name, scope, node.value, _imported_by(node.value), node))
             else:
                 self._stack.append((target, scope))
         self._stack.append((node.value, scope))
@@ -337,16 +345,8 @@ class ScopeTree:
             if alias.name == "*":
                 self.stars.append(module)
                 continue
-            scope.bind(
-                Binding(
-                    alias.asname or alias.name,
-                    "from",
-                    alias,
-                    scope,
-                    imported=f"{module}{separator}{alias.name}",
-                    statement=node,
-                )
-            )
+            imported = f"{module}{separator}{alias.name}"
+            scope.bind(Binding(alias.asname or alias.name, "from", alias, scope, None, imported, node))
 
     def _parameters(self, arguments: ast.arguments, outer: Scope, inner: Scope) -> None:
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]

@@ -179,7 +179,7 @@ def test_a_lock_file_is_spoken_of_where_there_is_one(tmp_path: Path, lock: str) 
 
 def test_a_page_of_links_gives_way_to_the_index_of_the_build(tmp_path: Path) -> None:
     text = f"FROM python:3.12\nRUN pip install torch==1.13.1+cpu torchvision==0.14.1+cpu -f {CU}torch_stable.html\n"
-    expected = f"FROM python:3.12\nRUN pip install torch==2.15.0+cpu torchvision==0.29.1+cpu --index-url {CU}cpu\n"
+    expected = f"FROM python:3.12\nRUN pip install torch==2.15.0+cpu torchvision==0.29.2+cpu --index-url {CU}cpu\n"
     assert written(run(tmp_path, {"Dockerfile": text}))["Dockerfile"] == expected
     assert written(run(tmp_path, {"Dockerfile": text}, machine=H100))["Dockerfile"] == expected
     beside = text.replace("torch==1.13.1+cpu", "numpy torch==1.13.1+cpu")
