@@ -86,7 +86,7 @@ def _advice(row: Gone, settings: Settings) -> str:
         return known.said(row.name, settings.min_torch)
     relation, since, successor = _successor(row, settings)
     if relation == "re-exported":
-        return f"It was an import of `{successor}`, which is still there: import that."
+        return f"It was an import of `{public_name(successor)}`, which is still there: import that."
     if relation in {"moved", "renamed"}:
         hidden = " That name is private and may move again." if "._" in successor else ""
         return f"{since.opening} has the same definition as `{successor}`.{hidden}"

@@ -65,15 +65,29 @@ _OLD_REMOVE = OldName(
     f'Write `{_NEW_REMOVE}(m, "weight")`, together with every `weight_norm` of the project: it does not know the old form.',
     _SINCE,
 )
+_GOES_ALONG = f"`torch.nn.utils.remove_weight_norm` takes off the old form only: it goes with `weight_norm`, deprecated since torch {_SINCE}."
 # Not `bias_v`, which is a parameter of attention layers; where there is a normed bias there is a `bias_g`.
 _OLD_STATE = ("weight_g", "weight_v", "bias_g")
 _IN_CODE = lazy_pattern(rf"^[^#\n]*?\b({'|'.join(_OLD_STATE)})\b", re.MULTILINE)
+# A class that makes parameters of those names itself was never normed by the function.
+_OWN = lazy_pattern(
+    rf"\bself\.(?:{'|'.join(_OLD_STATE)})\s*(?::[^=\n]*)?=[^=]|register_parameter\(\s*[\"'](?:{'|'.join(_OLD_STATE)})"
+)
 
 
 def _collect(source: SourceText) -> tuple[int, str] | None:
     """The first line that speaks of the state of the old form, and the name that it has for it."""
-    found = _IN_CODE.search(source.text)
+    own = _OWN.search(source.text) is not None
+    found = next(
+        (found for found in _IN_CODE.finditer(source.text) if not (own and _is_of_self(source.text, found))), None
+    )
     return (source.location(found.start(1))[0], found[1]) if found else None
+
+
+def _is_of_self(text: str, found: re.Match[str]) -> bool:
+    """Whether a name is an attribute of `self`, or the name of a parameter that the class registers."""
+    before = text[found.start() : found.start(1)]
+    return before.endswith("self.") or "register_parameter(" in before
 
 
 _STATE = Collector("weight_norm_state", _OLD_STATE, _collect, reads_text=True)
@@ -189,6 +203,16 @@ EXAMPLES = (
         safety="unsafe",
         why="the weight alone matters",
         run=_APPLIED + "result = f(layer)(torch.ones(1, 3)).shape",
+    ),
+    Bad(
+        "import torch\nfrom torch.nn.utils import weight_norm\n\n\nclass Own(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.weight_g = torch.nn.Parameter(torch.ones(1))\n\n    def forward(self, x):\n        return self.weight_g * x\n\n\n"
+        "def f(layer):\n    return weight_norm(layer)\n",
+        "import torch\n\n\nclass Own(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.weight_g = torch.nn.Parameter(torch.ones(1))\n\n    def forward(self, x):\n        return self.weight_g * x\n\n\n"
+        "def f(layer):\n    return torch.nn.utils.parametrizations.weight_norm(layer)\n",
+        safety="unsafe",
+        why="a class that has a weight_g of its own",
     ),
     Bad(
         "from torch.nn.utils import weight_norm\n\n\ndef f(layer):\n    return weight_norm(layer)\n",

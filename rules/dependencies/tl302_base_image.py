@@ -139,10 +139,12 @@ def _ngc(path: str, image: ImageLine, settings: Settings) -> Iterator[Finding]:
     else:
         return
     fit = next((row["tag"] for row in table("ngc")["rows"] if line_of(row["torch"]) >= target), None)
+    newest = table("ngc")["rows"][-1]
     help = (
         f"Take {fit} or newer."
         if fit
-        else f"None that is known (up to {table('ngc')['rows'][-1]['tag']}) has torch {spelled(target)}."
+        else f"None that is known has torch {spelled(target)}: the newest, {newest['tag']}, has {newest['version']}. Stay with that torch, or "
+        f"install torch {spelled(target)} by pip into an image of CUDA without torch."
     )
     message = f"NGC's image {image.release} holds {held}; this project moves to torch {spelled(target)}."
     yield Finding(

@@ -334,5 +334,15 @@ EXAMPLES = (
         "the launcher starts another script",
         files=(("README.md", "    python -m torch.distributed.launch train.py\n"),),
     ),
+    Ok(
+        _HEAD + "parser.add_argument('--local_rank', default=0, type=int)\nargs = parser.parse_args([])\n",
+        "a docstring shows how the launcher is called",
+        files=(
+            (
+                "launch.py",
+                '"""\n>>> python -m torch.distributed.launch YOUR_SCRIPT.py\n>>> python -m torch.distributed.launch --help\n"""\n',
+            ),
+        ),
+    ),
     Ok('"""Call with --local_rank, see torch.distributed."""\n', "a docstring"),
 )

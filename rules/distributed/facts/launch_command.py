@@ -67,8 +67,8 @@ def passes_local_rank(project: Project, script: str) -> str | None:
         lines = project.data(path).decode("utf-8", "replace").splitlines()[int(line) - 1 :]
         command = "\n".join(lines)[:_COMMAND].partition(MODULE)[2]
         started = _SCRIPT.search(command)
-        if lines[0].lstrip().startswith("#") or RUN.search(lines[0]) is None:
-            continue
+        if lines[0].lstrip().startswith(("#", ">>>")) or RUN.search(lines[0]) is None or "--help" in lines[0]:
+            continue  # what only shows how the launcher is called starts no script
         if _USE_ENV.search(command[: started.start() if started is not None else None]):
             continue
         if _starts(project, path, started[0] if started is not None else None, script):
