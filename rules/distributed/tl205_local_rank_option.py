@@ -278,6 +278,14 @@ EXAMPLES = (
         why="both spellings, default 1",
         run='os.environ.pop("LOCAL_RANK", None)\nresult = parser.parse_args([]).local_rank',
     ),
+    Bad(
+        _OS_HEAD + 'parser.add_argument("-r", "--local_rank", type=int, default=0)\n' + _USE,
+        _OS_HEAD
+        + 'parser.add_argument("-r", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))\n'
+        + _USE,
+        safety="unsafe",
+        why="a short spelling beside it",
+    ),
     Bad(_HEAD + 'parser.add_argument("--local_rank")\n' + _USE, why="no type, no default"),
     Bad(
         _HEAD + "parser.add_argument('--local_rank', default=0, type=int)\nargs = parser.parse_args([])\n",

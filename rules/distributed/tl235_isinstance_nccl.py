@@ -160,6 +160,10 @@ EXAMPLES = (
         "print(isinstance(dist.group.WORLD, dist.ProcessGroupNCCL))\n",
         "a gloo project",
     ),
+    Ok(
+        "import torch.distributed as dist\n\nprint(isinstance(dist.ProcessGroupNCCL, type))\n",
+        "something is asked of the class",
+    ),
     Ok("class ProcessGroupNCCL: ...\n\n\nprint(isinstance(1, ProcessGroupNCCL))\n", "own class"),
     Ok(
         "import torch.distributed as dist\n\n\nclass Mine(dist.ProcessGroupNCCL): ...\n",
