@@ -9,7 +9,7 @@ from torchlift.migrate.find.kept import READERS, ROOTS, may_stay, place_of
 from torchlift.migrate.options import RunOptions
 from torchlift.project import Project
 from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_readers
-from torchlift.torchscript_intent import TorchScriptIntent
+from torchlift.torchscript_intent import UNDECIDED, TorchScriptIntent
 
 
 def notes_on(kept: Sequence[Finding], project: Project) -> tuple[str, ...]:
@@ -36,6 +36,8 @@ def notes_on(kept: Sequence[Finding], project: Project) -> tuple[str, ...]:
 
 def unanswered(left: Iterable[Finding], intent: TorchScriptIntent) -> tuple[str, ...]:
     """A sentence where findings about TorchScript are left that an answer of the user may settle, and there is none."""
+    if intent.support == "drop" and intent.tests is None:
+        return _about_tests(left)
     number = sum(may_stay(finding) and finding.safety is not Safety.SAFE for finding in left)
     if not number or intent.support is not None:
         return ()
@@ -43,6 +45,18 @@ def unanswered(left: Iterable[Finding], intent: TorchScriptIntent) -> tuple[str,
     return (
         f"{number} {are} about TorchScript, and nobody said whether the project still supports it: `torchlift plan` shows "
         "what the answer changes, `--torchscript drop` or `--torchscript keep` gives it.",
+    )
+
+
+def _about_tests(left: Iterable[Finding]) -> tuple[str, ...]:
+    """A sentence where tests of nothing but scripting are left for review, because nobody said what becomes of them."""
+    number = sum(UNDECIDED in (finding.help or "") for finding in left)
+    if not number:
+        return ()
+    are = "finding is" if number == 1 else "findings are"
+    return (
+        f"{number} {are} about tests of nothing but scripting, and nobody said what becomes of these: `--torchscript-tests delete` "
+        "deletes them safely, `--torchscript-tests successor` tests `torch.export` or `torch.compile` instead.",
     )
 
 

@@ -12,7 +12,7 @@ from torchlift.migrate.plan.folders_of_tests import tests_by_folder
 from torchlift.migrate.plan.report import OtherReader, PlannedAnswer, PlannedArtifact, Question, Unlocked
 from torchlift.migrate.result import RunResult
 from torchlift.rules.analysis.places.purpose import is_test_file
-from torchlift.rules.torchscript.scripting_tests.verdict import UNDECIDED
+from torchlift.torchscript_intent import UNDECIDED
 
 _CAPTURES = frozenset({"TL101", "TL102"})
 

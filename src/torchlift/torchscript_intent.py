@@ -47,3 +47,5 @@ class TorchScriptIntent:
 
 UNSTATED = TorchScriptIntent()
 DROP = TorchScriptIntent("drop")
+UNDECIDED = "tests nothing but scripting, and no test without it was found that tests"
+"""Stands in the help about a test of which the user has to say what becomes of it."""

@@ -100,3 +100,17 @@ def test_the_summary_asks_as_long_as_nobody_said_what_becomes_of_torchscript(tmp
     assert any(asked in note and "torchlift plan" in note for note in migrated(tmp_path, TorchScriptIntent()).notes)
     for support in ("drop", "keep"):
         assert not any(asked in note for note in migrated(tmp_path, TorchScriptIntent(support)).notes)  # type: ignore[arg-type]
+
+
+def test_the_summary_asks_what_becomes_of_tests_of_nothing_but_scripting(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text("import torch\n\n\ndef test_a():\n    torch.jit.script(torch.nn.ReLU())\n")
+    asked = "1 finding is about tests of nothing but scripting"
+
+    def notes(intent: TorchScriptIntent) -> str:
+        return " ".join(migrate([tmp_path], Config(torchscript=intent), mode=Mode.CHECK).notes)
+
+    assert asked in notes(TorchScriptIntent("drop")) and "`--torchscript-tests delete`" in notes(
+        TorchScriptIntent("drop")
+    )
+    assert asked not in notes(TorchScriptIntent("drop", tests="delete"))
+    assert asked not in notes(TorchScriptIntent())

@@ -33,6 +33,7 @@ from torchlift.rules.torchscript.scripting_tests.successor_test import successor
 from torchlift.rules.torchscript.scripting_tests.twins import near_twins, same_test, twin_of
 from torchlift.rules.torchscript.scripting_tests.unscripted_body import CannotReplace, NotTheSame, UnscriptedBody
 from torchlift.rules.torchscript.scripting_tests.written_files import missing_file
+from torchlift.torchscript_intent import UNDECIDED
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -42,8 +43,6 @@ _SUCCESSORS = TorchVersion(2, 5)
 _PROGRAM = lazy_pattern(r"=\s*torch\.jit\.(?:load|script|trace)\(")
 _RUNNERS = frozenset("write write_text writelines exec run Popen call check_call check_output system".split())
 _ERRORS = frozenset({"torch.jit.Error", "torch._C.JITException", "torch.jit.frontend.NotSupportedError"})
-UNDECIDED = "tests nothing but scripting, and no test without it was found that tests"
-"""Stands in the help about a test of which the user has to say what becomes of it."""
 _GRAPHS = frozenset({"graph", "inlined_graph", "graph_for", "code", "code_with_constants"})
 _OPERATION = lazy_pattern(r"\b(?:prim|aten)::\w")
 _FAILS = lazy_pattern(r"xfail|expectedFailure")
