@@ -65,7 +65,6 @@ _OLD_REMOVE = OldName(
     f'Write `{_NEW_REMOVE}(m, "weight")`, together with every `weight_norm` of the project: it does not know the old form.',
     _SINCE,
 )
-_GOES_ALONG = f"`torch.nn.utils.remove_weight_norm` takes off the old form only: it goes with `weight_norm`, deprecated since torch {_SINCE}."
 # Not `bias_v`, which is a parameter of attention layers; where there is a normed bias there is a `bias_g`.
 _OLD_STATE = ("weight_g", "weight_v", "bias_g")
 _IN_CODE = lazy_pattern(rf"^[^#\n]*?\b({'|'.join(_OLD_STATE)})\b", re.MULTILINE)

@@ -61,6 +61,8 @@ RULE = Rule(
 # Lines of a script or a table of cases that compare with an address, and do not use it.
 _EXPECTED = lazy_pattern(r"\bassert|\bexpect|\bgrep\b|(?<!\w)==(?!\d)", re.IGNORECASE)
 
+_LTS_PAGE = lazy_pattern(r"download\.pytorch\.org/whl/lts/([\d.]+)/torch_lts")
+
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     settings = context.settings
@@ -112,6 +114,18 @@ def _in_set(
         if problem is not None:
             severity = severity_in(view, problem.severity)
             yield Finding("TL301", view.path, index.span, problem.message, severity, advice(settings, view.path))
+    for source in item.sources if not item.indexes else ():
+        page = _LTS_PAGE.search(source.text)
+        if page is not None:
+            message = f"This page has torch {page[1]} of long-term support and nothing newer."
+            yield Finding(
+                "TL301",
+                view.path,
+                source.span,
+                message,
+                severity_in(view, Severity.WARNING),
+                advice(settings, view.path),
+            )
     groups = groups_of(view.path, item.pins, settings, project)
     for build, span in builds_in(item).items():
         problem = problem_of(build, wanted, settings)
@@ -287,6 +301,11 @@ EXAMPLES = (
         "pip install torch==1.8.2+cu111 -f https://download.pytorch.org/whl/lts/1.8/torch_lts.html\n",
         why="the pages of long-term support",
         path="install.sh",
+    ),
+    Bad(
+        "pip install torch -f https://download.pytorch.org/whl/lts/1.8/torch_lts.html\n",
+        why="a page of long-term support",
+        path="lts_page.sh",
     ),
     Bad(
         "pip install torch --extra-index-url https://download.pytorch.org/whl/lts/1.8/cu111\n",
