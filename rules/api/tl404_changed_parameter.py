@@ -42,7 +42,8 @@ RULE = Rule(
         "only the order changed, something else than before. The schedulers of `torch.optim.lr_scheduler` lost `verbose` in 2.7."
     ),
     fix=(
-        "Safe: `verbose=False` of a scheduler is dropped, which never did anything, and `use_cuda=False` of a profiler, the default. Needs "
+        "Safe: `verbose=False` of a scheduler is dropped, which never did anything, and `use_cuda=False` of a profiler, the default; what was "
+        "only renamed (`range` of `make_grid`) gets its new name. Needs "
         'review: any other literal `verbose` is dropped, and nothing is printed any more; `use_cuda=True` becomes `use_device="cuda"`. The rest is manual: the message names the release, and the advice shows the '
         "parameters as they are now. Calls with `**options` are judged by what is written out."
     ),
@@ -80,6 +81,13 @@ _INSTEAD = {
     ("torch.distributed.tensor.parallel.parallelize_module", "tp_mesh_dim"): (
         "Pass the dimension of the mesh itself: `device_mesh['tp']`, by the name that `init_device_mesh` gave it."
     ),
+}
+
+
+# Parameters that mean what they meant, by the sources of the releases before and after.
+_ONLY_RENAMED = {
+    ("torchvision.utils.make_grid", "range"),
+    ("torch.nested.as_nested_tensor", "tensor_list"),
 }
 
 
@@ -138,6 +146,9 @@ def _finding(row: ChangedParameter, call: ast.Call, use: Use, context: Context, 
             fix = Fix(f"Drop `{row.parameter}`", safety, (EditCall(view.span(call), drop=(row.parameter,)),))
     elif row.change == "renamed":
         advice = f"Write `{row.renamed}=`."
+        if named and (row.name, row.parameter) in _ONLY_RENAMED:
+            edit = EditCall(view.span(call), rename=((row.parameter, row.renamed),))
+            advice, fix = None, Fix(f"Write `{row.renamed}=`", Safety.SAFE, (edit,), row.since)
     elif (row.name, row.parameter) in _INSTEAD:
         value = next((item.value for item in call.keywords if item.arg == row.parameter), None)
         advice = _INSTEAD[row.name, row.parameter]
@@ -229,6 +240,17 @@ EXAMPLES = (
             "optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=1.0)\n"
             "scheduler, result = plan(optimizer), []\n"
             "for _ in range(5):\n    optimizer.step()\n    scheduler.step()\n    result.append(scheduler.get_last_lr())"
+        ),
+    ),
+    Bad(
+        "import torch\n\n\ndef nest(parts):\n    return torch.nested.as_nested_tensor(tensor_list=parts)\n",
+        "import torch\n\n\ndef nest(parts):\n    return torch.nested.as_nested_tensor(ts=parts)\n",
+        why="a parameter of another name",
+        # The function of torch 2.3 did the same with the old name.
+        run=(
+            "new = torch.nested.as_nested_tensor\n"
+            "torch.nested.as_nested_tensor = lambda ts=None, tensor_list=None: new(tensor_list if ts is None else ts)\n"
+            "result = nest([torch.ones(2), torch.zeros(3)]).unbind()"
         ),
     ),
     Bad(

@@ -78,6 +78,8 @@ def wheel_after(item: PinSet, settings: Settings, path: str) -> Wheel | str:
     builds, texts = builds_asked(item), [source.text for source in item.sources]
     others = [text for text in texts if not (_CPU_INDEX.search(text) or (builds and is_stable_page(text)))]
     elsewhere = any(map(_PYTORCH.search, others)) and not item.indexes
+    if any("/rocm" in text for text in others):
+        return _for_amd(line)
     if len(builds) > 1 or elsewhere or any(index.channel for index in item.indexes):
         return advice(settings, path)
     if builds == {"cpu"}:
@@ -91,6 +93,14 @@ def wheel_after(item: PinSet, settings: Settings, path: str) -> Wheel | str:
     if after is None:
         return advice(settings, path)
     return Wheel(version, after, f"it needs no newer driver than {build}, and runs on all of its GPUs")
+
+
+def _for_amd(line: Line) -> str:
+    """What to write where a set installs a build for AMD's GPUs."""
+    builds = [offer.build for offer in offers("linux_x86_64") if offer.line == line and offer.build.startswith("rocm")]
+    if not builds:
+        return f"This is a build for AMD's GPUs, and which ROCm torch {spelled(line)} is built for is not known here: https://download.pytorch.org/whl/ lists it."
+    return f"This is a build for AMD's GPUs: PyTorch's index has torch {spelled(line)} for {' and '.join(builds)}, whichever the machines have."
 
 
 def builds_asked(item: PinSet) -> set[str]:

@@ -93,7 +93,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         yield _settled(use, context, use.call, message, what)
     elif _converts_sizes(test, owner):
         advice = (
-            f"{what.sentence} Export keeps sizes symbolic without the conversion, so its branch is the right one; the "
+            f"{what.sentence} Export keeps sizes symbolic without a conversion: where that is what the traced side is for, its branch is the right one; the "
             "question can go once nothing traces."
         )
         yield Finding("TL118", view.path, span, message, Severity.WARNING, advice.strip())

@@ -87,6 +87,8 @@ _INTERNAL = frozenset(
 
 # By the name behind `torch.jit.`; the longest prefix counts.
 _ADVICE = {
+    "boolean_dispatched": "`torch.fx` looks here for the two functions behind one with a switch; code that does the same follows torch's own "
+    "`torch/fx/operator_schemas.py`.",
     "__name__": "Write the string itself where only the word is meant: nothing else needs the module for it.",
     "CompilationUnit": _COMPILE,
     "ONNXTracedModule": "`torch.onnx.export(module, args)` takes the eager module and traces nothing since torch 2.9.",

@@ -66,6 +66,13 @@ SAID = {
         "TL103", "import os\n\nimport torch\n\n\ndef f(p):\n    path = p + '.x'\n    os.remove(path)\n    return torch.jit.load(path)\n",
         "nothing in this project is seen to write `path`", "does with it",
     ),
+    "numbers that a trace takes from tensors": (
+        "TL118", "import torch\n\n\ndef f(x, scale):\n    if not torch.jit.is_tracing():\n        y = g(x, scale)\n    else:\n"
+        "        y = h(x, float(scale))\n    return y\n", "where that is what the traced side is for", "so its branch is the right one",
+    ),
+    "functions behind a switch, for torch.fx": (
+        "TL139", "from torch._jit_internal import boolean_dispatched\n\nd = boolean_dispatched[f]\n", "`torch.fx` looks here", "Nothing in eager mode",
+    ),
     "a path that is asked for its class": (
         "TL103", "import torch\n\n\ndef f(p):\n    path = p + '.x'\n    if isinstance(path, str):\n        return torch.jit.load(path)\n",
         "nothing in this project is seen to write `path`", "does with it",
@@ -414,3 +421,33 @@ def test_a_torch_that_a_script_hands_on_stays_beside_a_python_without_it(line: s
     script = f'{line}\nTORCH="2.3.1"\ndocker build --build-arg V=$PYTHON_VERSION .\npip install "torch==$TORCH"\n'
     (found,) = [item for item in all_findings(analyse_files(tmp_path, {"go.sh": script})) if item.code == "TL310"]
     assert (found.fix is None) == held
+
+
+def test_wrapping_a_compiled_module_anew_hands_no_compiler_on(tmp_path: Path) -> None:
+    source = (
+        "import torch\nfrom torch import nn\n\n\ndef again(m):\n    return torch.jit._recursive.wrap_cpp_module(m._c)\n\n\n"
+        "class Net(nn.Module):\n    @torch.jit.export\n    def collect(self, x):\n        return x\n"
+    )
+    found = [item for item in all_findings(analyse_files(tmp_path, {"m.py": source})) if item.code == "TL112"]
+    assert len(found) == 1 and "hands a compiler on" not in f"{found[0].help}"
+
+
+@pytest.mark.parametrize("build", ["rocm6.1", "rocm5.4.2"])
+def test_builds_for_amd_are_not_told_of_nvidias(build: str, tmp_path: Path) -> None:
+    script = f"pip install torch==2.4.0 torchvision --index-url https://download.pytorch.org/whl/{build}\n"
+    (found,) = [item for item in all_findings(analyse_files(tmp_path, {"a.sh": script})) if item.code == "TL309"]
+    assert found.help is not None and "AMD" in found.help and "compute capability" not in found.help
+
+
+@pytest.mark.parametrize(
+    ("call", "written"),
+    [
+        ("make_grid(x, range=(-1, 1), normalize=True)", "make_grid(x, value_range=(-1, 1), normalize=True)"),
+        ("make_grid(x, nrow=2)", None),
+        ("make_grid(x, **named)", None),
+    ],
+)
+def test_a_parameter_that_was_only_renamed_gets_its_new_name(call: str, written: str | None, tmp_path: Path) -> None:
+    source = f"from torchvision.utils import make_grid\n\ny = {call}\n"
+    (outcome,) = analyse_files(tmp_path, {"m.py": source}).outcomes or (None,)
+    assert (outcome.new_text if outcome else None) == (source.replace(call, written) if written else None)

@@ -176,8 +176,9 @@ def acts(use: Use, view: ModuleView) -> bool:
     if use.target in _CLASSES:
         return use.kind in {"call", "base", "decorator"}
     if (
-        use.name.endswith(("ConcreteTypeStore", ".concrete_type_store")) or ".concrete_type_store." in use.name
-    ):  # what was compiled before, which some forget on purpose
+        use.name.endswith(("ConcreteTypeStore", ".concrete_type_store", ".wrap_cpp_module"))
+        or ".concrete_type_store." in use.name
+    ):  # what was compiled before, which some forget on purpose or wrap anew
         return False
     return use.kind not in {"annotation", "isinstance"}
 
