@@ -41,16 +41,16 @@ RULE = Rule(
     summary="Parts of NVIDIA's apex that were taken out because torch has them: amp, DistributedDataParallel, RNN",
     why=(
         "apex is built from source against the torch that is installed, so a new torch means a new apex. Its `amp`, its "
-        "`DistributedDataParallel` and its `RNN` said for years that torch's own take their place; they were taken out in 2025 "
-        "(`reparameterization` in 2022), and the import fails."
+        "`DistributedDataParallel` and its `RNN` said for years that torch's own take their place; a change begun in April 2025 took "
+        "them out (`reparameterization` went in 2022), and the import fails."
     ),
     fix="Manual: torch's own parts are called in other places than apex's. The advice says which.",
     targets=tuple(_ADVICE),
     triggers=("apex",),
     sees_guarded=True,
     sources=(
-        "https://github.com/NVIDIA/apex/pull/1896 (amp, DistributedDataParallel, RNN; merged 2025), read 2026-11-26",
-        "https://github.com/NVIDIA/apex/pull/1404 (reparameterization; merged 2022), read 2026-11-26",
+        "https://github.com/NVIDIA/apex/pull/1896 (amp, DistributedDataParallel, RNN; opened 2025-04-17, merged), read 2026-11-26",
+        "https://github.com/NVIDIA/apex/pull/1404 (reparameterization; opened 2022-06-16, merged), read 2026-11-26",
         "https://github.com/NVIDIA/apex/issues/1214: the maintainers send to torch's amp",
     ),
 )

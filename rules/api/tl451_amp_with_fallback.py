@@ -53,7 +53,7 @@ def _stands_by(view: ModuleView, node: ast.AST) -> bool:
             tried = around.handlers and isinstance(view.statement(node), (ast.Import, ast.ImportFrom))
         else:
             tried = within and isinstance(around, ast.If) and _asks_for_old(view, around.test)
-        if tried and not _names_the_new(view, around):
+        if tried and isinstance(around, ast.stmt) and not _names_the_new(view, around):
             return True
         child = around
     return False
@@ -69,7 +69,7 @@ def _asks_for_old(view: ModuleView, test: ast.expr) -> bool:
     )
 
 
-def _names_the_new(view: ModuleView, around: ast.AST) -> bool:
+def _names_the_new(view: ModuleView, around: ast.stmt) -> bool:
     text = view.text(around)
     return any(name in text for name in ("torch.amp", "torch.autocast", "version"))
 
