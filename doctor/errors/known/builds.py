@@ -7,6 +7,19 @@ from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch
 
 ROWS = (
     KnownError(
+        id="part-of-another-build",
+        pattern=r"lib(?P<part>torch_cuda|c10_cuda|torch_xpu|c10_xpu)\.so: cannot open shared object|Could not load library lib(?P<part2>torch_cuda|c10_cuda)\.so",
+        cause="lib{part}.so is a part that only builds of torch for that kind of GPU have: the package that is loaded was compiled for such a build, and this environment has another torch (often the CPU's, from a mirror or a dependency that was resolved anew)",
+        remedy="See which build there is (python -c 'import torch; print(torch.__version__, torch.version.cuda)'), then install torch for the GPU from its index, and the package for that torch; or the package's build for this torch",
+        checks=("torch-cpu-build", "extension-abi", "companion-mismatch"),
+        says=(
+            "OSError: libtorch_cuda.so: cannot open shared object file: No such file or directory",
+            "ImportError: libc10_cuda.so: cannot open shared object file: No such file or directory",
+        ),
+        sources=(thread("evshiron/rocm_lab", 1, "2023-05-19"),),
+        wheel=True,
+    ),
+    KnownError(
         id="gb10-range-warning",
         pattern=r"NVIDIA GB10 which is of cuda capability 12\.1",
         cause="torch's table of that release ends at 12.0; code for sm_120 runs on a GB10 (12.1), so the warning is harmless",

@@ -228,6 +228,15 @@ ROWS = (
         sources=(thread("Kashu7100/pytorch-armv7l", 3, "2021-07-17"), torch_file("METADATA, Requires-Dist")),
     ),
     KnownError(
+        id="own-file-hides-package",
+        pattern=r"No module named '(?P<name>\w{1,40})\.[\w.]{1,60}'; '\w{1,40}' is not a package",
+        cause="`{name}` was found, as one file and not as the package: a file {name}.py of the program, or in the folder that it was started from, hides the package",
+        remedy="Rename that file and delete its __pycache__; the command says which one it is",
+        command="python -c 'import {name}; print({name}.__file__)'",
+        says=("ModuleNotFoundError: No module named 'horovod.torch'; 'horovod' is not a package",),
+        sources=(thread("horovod/horovod", 1674, "2020-01-16"),),
+    ),
+    KnownError(
         id="compiled-companion-missing",
         pattern=rf"No module named '(?P<term>{_any(_COMPILED)})(\.[\w.]{{1,80}})?'"
         r"|(DeepSpeed|deepspeed) is not installed => run",

@@ -21,6 +21,33 @@ ROWS = (
         ),
     ),
     KnownError(
+        id="local-version-elsewhere",
+        pattern=r"version that satisfies the requirement torch(vision|audio)?==[\d.]{1,12}\+(?P<local>cu\d{2,3}|cpu|rocm[\d.]{1,6}|xpu) \(from versions: (?!none)[\d.abrc, ]{1,2000}\)|No matching distribution found for torch(vision|audio)?==[\d.]{1,12}\+(?P<local2>cu\d{2,3}|cpu|rocm[\d.]{1,6}|xpu)(?![\w.])",
+        cause="Builds named +{local} are on PyTorch's own index for {local}, and PyPI, which was asked, has releases without such a name only",
+        remedy="Name that index; where other packages come from PyPI, as an additional one. If the release is not there either, the Python or the platform has no wheel of it, or the index ended before it: `torchlift doctor --for torch==RELEASE`",
+        command="pip install -r requirements.txt --extra-index-url https://download.pytorch.org/whl/{local}",
+        checks=("python-version", "python-platform", "wheel-index-ended"),
+        says=(
+            "ERROR: Could not find a version that satisfies the requirement torch==2.1.2+cu118 (from versions: 1.11.0, 1.12.0, 2.5.1, 2.6.0)\nERROR: No matching distribution found for torch==2.1.2+cu118",
+            "ERROR: No matching distribution found for torch==1.11.0+cu113",
+        ),
+        sources=(thread("Henry-Lee-real/MaeFuse", 4, "2025-03-27"),),
+        likely=True,
+        wheel=True,
+    ),
+    KnownError(
+        id="wheel-file-invalid",
+        pattern=r"Wheel '(?P<name>[\w.-]{1,60})' located at \S{1,300} is invalid",
+        cause="The file of {name} that pip got is not a whole wheel: the download was cut short or changed on its way (a proxy, a full disk), or a damaged file came from pip's cache",
+        remedy="Download it again without the cache, where there is room for it (torch takes several GB: df -h /tmp; TMPDIR names another folder); behind a proxy fetch the file by hand and compare its SHA-256 with the index",
+        command="pip cache purge && pip install --no-cache-dir {name}",
+        says=(
+            "ERROR: Wheel 'torch' located at /tmp/pip-unpack-17q_1ip0/torch-2.0.0+cu118-cp310-cp310-linux_x86_64.whl is invalid.",
+        ),
+        sources=(thread("voicepaw/so-vits-svc-fork", 397, "2023-04-19"),),
+        likely=True,
+    ),
+    KnownError(
         id="no-matching-distribution",
         pattern=r"(No matching distribution found for|version that satisfies the requirement) torch(vision|audio)?(?![\w-])"
         r"|No solution found.{0,400}\btorch(vision|audio)?[=<>~!]"
@@ -33,7 +60,6 @@ ROWS = (
             "ERROR: Could not find a version that satisfies the requirement torch (from versions: none)\nERROR: No matching "
             "distribution found for torch",
             "ERROR: No matching distribution found for torch==1.8.1",
-            "ERROR: No matching distribution found for torch==1.11.0+cu113",
         ),
         sources=(
             thread("milksense/venus", 8, "2023-02-27"),

@@ -193,7 +193,6 @@ ROWS = (
         says=(
             "ImportError: libcublas.so.11: cannot open shared object file: No such file or directory",
             "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",
-            "OSError: libtorch_cuda.so: cannot open shared object file: No such file or directory",
             "ImportError: libc10.so: cannot open shared object file: No such file or directory",
         ),
         sources=(thread("pytorch/pytorch", 131312, "2024-07-22"),),

@@ -8,6 +8,39 @@ _CPP = torch_file("torch/utils/cpp_extension.py")
 
 ROWS = (
     KnownError(
+        id="host-compiler-not-usable",
+        pattern=r"nvcc fatal {1,4}: Failed to preprocess host compiler properties|error: unknown flag `E'",
+        cause="The program that nvcc takes for its host compiler is none: `g++` on PATH (or CC, CXX, NVCC_CCBIN, -ccbin) is a wrapper, another program of that name, or a compiler that cannot run",
+        remedy="See what it is (type -a gcc g++; g++ --version), and name a real one",
+        command="nvcc -ccbin /usr/bin/g++ --version && export CC=/usr/bin/gcc CXX=/usr/bin/g++ CUDAHOSTCXX=/usr/bin/g++",
+        checks=("host-compiler",),
+        says=("error: unknown flag `E'\nnvcc fatal   : Failed to preprocess host compiler properties.",),
+        sources=(thread("compiler-explorer/compiler-explorer", 8302, "2025-11-30"),),
+        likely=True,
+    ),
+    KnownError(
+        id="host-compiler-too-old-for-standard",
+        pattern=r"nvcc warning ?: The -std=(?P<std>[\w+]{3,8}) flag is not supported with the configured host compiler",
+        cause="The host compiler is too old for -std={std}, so that nvcc leaves the flag out; what needs that standard, as torch's headers do, fails a few lines below",
+        remedy="Use a newer g++ that this CUDA supports; torch 2.x needs C++17, from 2.10 on C++20",
+        command="export CC=gcc-12 CXX=g++-12 CUDAHOSTCXX=g++-12",
+        checks=("host-compiler", "toolkit-mismatch"),
+        says=(
+            "nvcc warning : The -std=c++14 flag is not supported with the configured host compiler. Flag will be ignored.",
+        ),
+        sources=(thread("nv-tlabs/nglod", 9, "2021-06-08"),),
+    ),
+    KnownError(
+        id="nvcc-extended-lambda",
+        pattern=r"annotation on (a )?lambda requires --?-?(expt-)?extended-lambda",
+        cause="The source has a lambda marked __host__ or __device__, which nvcc takes with --extended-lambda only, and the package's build does not pass it",
+        remedy="Take a newer release of the package, or put it into its setup.py: extra_compile_args={'nvcc': ['--extended-lambda']} (before CUDA 11.2 --expt-extended-lambda)",
+        says=(
+            "activation_kernel.cu(21): error: __host__ or __device__ annotation on lambda requires --expt-extended-lambda nvcc flag",
+        ),
+        sources=(thread("zhanghang1989/PyTorch-Encoding", 218, "2019-08-10"),),
+    ),
+    KnownError(
         id="msvc-ambiguous-std",
         pattern=r"C2872: '?std'?: (ambiguous symbol|symbole ambigu|不明确的符号)|error: \"?std\"? is ambiguous|compiled_autograd\.h\W{0,3}\(\d{1,5}\): error",
         cause="A defect of Microsoft's compiler at torch's headers (compiled_autograd.h), when nvcc compiles them: torch has a way around it that is on with USE_CUDA only",

@@ -8,6 +8,19 @@ _EXC = torch_file("torch/_dynamo/exc.py")
 
 ROWS = (
     KnownError(
+        id="onnxruntime-affinity",
+        pattern=r"pthread_setaffinity_np failed for thread",
+        cause="ONNX Runtime binds its threads to all processors of the machine, and this job or container may use some of them only; the session runs, slower, or hangs in old releases",
+        remedy="Say how many threads there may be: SessionOptions().intra_op_num_threads = len(os.sched_getaffinity(0)); where a library makes the session, ask it for that option",
+        says=(
+            "[E:onnxruntime:Default, env.cc:234 ThreadMain] pthread_setaffinity_np failed for thread: 3131773, index: 22, mask: {23, }, error code: 22 error msg: Invalid argument.",
+        ),
+        sources=(
+            thread("Zeyi-Lin/HivisionIDPhotos", 211, "2024-11-22"),
+            thread("microsoft/onnxruntime", 10736, "2022-03-02"),
+        ),
+    ),
+    KnownError(
         id="triton-too-old-for-gpu",
         pattern=r"LLVM ERROR: Cannot select: intrinsic %llvm\.nvvm|'sm_\w{1,8}' is not a recognized processor|Unsupported target|Unknown subtarget.{0,20}sm_|assertion .{0,60}computeCapability.{0,80}failed",
         cause="This Triton (its LLVM) does not know the GPU: it is older than the GPU's architecture",
