@@ -103,8 +103,10 @@ def _is_plain_or_switched(view: ModuleView, bound: Binding) -> bool:
     """Whether what binds a name gives it one of TorchScript's own, or their plain meaning."""
     if bound.value is not None and view.certain_name(bound.value) in _SWITCHED:
         return True
-    block = view.block(bound.statement) if bound.statement is not None else []
-    return bound.name in _plainly_bound(view, block[: block.index(bound.statement) + 1] if block else ())
+    statement = bound.statement
+    block = view.block(statement) if statement is not None else []
+    before = block[: block.index(statement) + 1] if statement is not None and block else ()
+    return bound.name in _plainly_bound(view, before)
 
 
 def _is_unread(view: ModuleView, statement: ast.Assign, context: Context) -> bool:
