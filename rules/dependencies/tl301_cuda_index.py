@@ -254,6 +254,14 @@ EXAMPLES = (
         machine=_H100,
     ),
     Bad(
+        "pip install torch==1.10.0+cu113 -i https://pypi.org/simple -f https://download.pytorch.org/whl/torch_stable.html\n",
+        "pip install torch==2.15.0+cu132 -i https://pypi.org/simple --extra-index-url https://download.pytorch.org/whl/cu132\n",
+        "unsafe",
+        why="the page of links beside an index of the user's",
+        path="setup.sh",
+        machine=_H100,
+    ),
+    Bad(
         "torch==1.10.0+cu113\nnumpy\n-f https://download.pytorch.org/whl/torch_stable.html\n",
         "torch==2.15.0+cu132\nnumpy\n--extra-index-url https://download.pytorch.org/whl/cu132\n",
         "unsafe",
