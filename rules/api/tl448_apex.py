@@ -71,7 +71,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     message = f"`{use.name}` was taken out of apex, because torch has its own."
     optional = any(isinstance(above, ast.Try) for above in view.ancestors(use.node))
     severity = Severity.INFO if optional else Severity.WARNING
-    yield Finding("TL448", view.path, view.span(use.node), message, severity, _ADVICE[use.target])
+    silent = "Without it the `try` here goes on, so what it did falls away silently. " if optional else ""
+    yield Finding("TL448", view.path, view.span(use.node), message, severity, silent + _ADVICE[use.target])
 
 
 EXAMPLES = (
