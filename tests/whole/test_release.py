@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import subprocess
+import tarfile
 import zipfile
+from importlib.metadata import requires
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.requirements import Requirement
 
 pytestmark = pytest.mark.xdist_group("the built wheel")
 
@@ -63,3 +67,48 @@ def test_a_wheel_is_held_against_what_the_repository_has(release: ModuleType, wh
 def test_a_version_that_is_not_stated_keeps_the_release(release: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(release.NotReady, match=r"is not 99\.0\."):
         release.ready("99.0", tmp_path, tests=False)
+
+
+def test_a_release_is_tested_built_checked_opened_and_tried_and_what_is_left_is_said(
+    release: ModuleType, wheel_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = (ROOT / "src/torchlift/__init__.py").read_text().partition('__version__ = "')[2].partition('"')[0]
+    root, built = tmp_path / "clone", tmp_path / "built"
+    for name in ("src/torchlift/__init__.py", "CHANGELOG.md"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    shutil.copytree(ROOT / "fixtures/legacy_project", root / "fixtures/legacy_project")
+    changes = (root / "CHANGELOG.md").read_text()
+    (root / "CHANGELOG.md").write_text(changes.replace(f"## {version} (unreleased)", f"## {version} (2026-12-01)"))
+    ran: list[str] = []
+
+    def told(*command: str | Path, cwd: Path = root, allowed: object = (0,)) -> str:
+        words = [str(word) for word in command]
+        said = (
+            " ".join([Path(words[0]).name, *words[1:]]).replace(str(tmp_path), "").replace(str(wheel_file.parent), "")
+        )
+        ran.append(said)
+        if "build" in words:
+            built.mkdir()
+            shutil.copy(wheel_file, built)
+            with tarfile.open(built / f"torchlift-{version}.tar.gz", "w:gz") as archive:
+                for name in ("README.md", "LICENSE", "pyproject.toml", "setup.py"):
+                    archive.add(ROOT / name, f"torchlift-{version}/{name}")
+        if said == "git ls-files":
+            return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        return {"--version": f"torchlift {version}", "migrate": "TL101"}.get(words[-1] if len(words) < 3 else words[1], "")
+
+    monkeypatch.setattr(release, "ROOT", root)
+    monkeypatch.setattr(release, "told", told)
+    left = release.ready(version, built, tests=True)
+    steps = [
+        "git status --porcelain", "git tag", "run", "-m build --outdir", "-m twine check --strict", "git ls-files", "-m pip install",
+        "torchlift --version", "torchlift migrate --check", "doctor --gpu", "torchlift help",
+    ]  # fmt: skip
+    assert len(ran) == len(steps)
+    assert all(step in command for step, command in zip(steps, ran, strict=True)), ran
+    assert f"git tag --sign v{version}" in left and "twine upload" in left
+    needed = [
+        one for one in map(Requirement, requires("torchlift") or ()) if one.marker and "release" in str(one.marker)
+    ]
+    assert sorted(one.name for one in needed) == ["build", "twine"]

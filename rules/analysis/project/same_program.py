@@ -47,22 +47,39 @@ def _loading(project: Project, path: str) -> frozenset[str]:
 
 def _importers(project: Project) -> dict[str, frozenset[str]]:
     """By file, the files that import it; under the empty name, those that may import any."""
-    tails: dict[str, list[str]] = {}
-    for path in project.files:
-        tails.setdefault(_stem(path).rpartition("/")[2], []).append(path)
     found: dict[str, set[str]] = {"": set(project.files_holding(*_COMPUTING, whole=True))}
-    known: dict[tuple[str, str], tuple[str, ...]] = {}
+    meanings = project.once(_Meanings)
     for path, names in project.noted(_imports).items():
-        folder = path.rpartition("/")[0]
-        for name in names:
-            # What a name means depends on the folder alone that it is imported in.
-            if (name, folder) not in known:
-                known[name, folder] = tuple(_meant(project, tails, name, path))
-            for imported in known[name, folder]:
-                found.setdefault(imported, set()).add(path)
-        for implied in _implied(project, path):
-            found.setdefault(implied, set()).add(path)
+        for imported in meanings.loaded(project, path, names):
+            found.setdefault(imported, set()).add(path)
     return {path: frozenset(importers) for path, importers in found.items()}
+
+
+class _Meanings:
+    """What imported names mean among the files of a project, whatever stands in them: worked out once for all of its states."""
+
+    def __init__(self, project: Project) -> None:
+        self._tails: dict[str, list[str]] = {}
+        for path in project.files:
+            self._tails.setdefault(_stem(path).rpartition("/")[2], []).append(path)
+        self._known: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._loaded: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+
+    def loaded(self, project: Project, path: str, names: frozenset[str]) -> frozenset[str]:
+        """Files that are loaded with a file that imports these names."""
+        known = self._loaded.get(path)
+        if known is None or known[0] != names:
+            found = set(_implied(project, path))
+            found.update(*(self._meant(project, name, path) for name in names))
+            known = self._loaded[path] = names, frozenset(found)
+        return known[1]
+
+    def _meant(self, project: Project, name: str, path: str) -> tuple[str, ...]:
+        # What a name means depends on the folder alone that it is imported in.
+        key = name, path.rpartition("/")[0]
+        if key not in self._known:
+            self._known[key] = tuple(_meant(project, self._tails, name, path))
+        return self._known[key]
 
 
 def _imports(path: str, data: bytes) -> frozenset[str]:

@@ -39,6 +39,18 @@ def script(shell: str, program: str) -> str:
     return found(click.Command(program), {}, program, f"_{program.upper()}_COMPLETE").source()
 
 
+def _installed(shell: str, program: str) -> str:
+    """The same as a file in its folder.
+
+    zsh runs such a file as the function that is called like it. Click's (8.5.1) completes when the file is read, but only registers
+    its function when it is called for the second time, at a Tab that then does nothing.
+    """
+    text = script(shell, program)
+    if shell != "zsh":
+        return text
+    return f'{text.partition("if [[ $zsh_eval_context")[0]}_{program}_completion "$@"\n'
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("shell", type=click.Choice(list(_NAMES)))
 @click.option("--install", is_flag=True, help="Write it where the shell looks for completions of yours.")
@@ -55,7 +67,7 @@ def completion(shell: str, install: bool) -> None:
     folder = _folder(shell)
     try:
         for program in _PROGRAMS:
-            write_whole(folder / _NAMES[shell].format(program), script(shell, program).encode())
+            write_whole(folder / _NAMES[shell].format(program), _installed(shell, program).encode())
     except OSError as error:
         click.echo(f"The completions cannot be written to {folder}: {error.strerror or error}.", err=True)
         sys.exit(2)
