@@ -104,7 +104,8 @@ class KnownFindings:
 
     def _was_looked_for(self, file: str, entry: str) -> bool:
         """Whether this run would have found it, were it there."""
-        if not os.path.lexists(self._options.root / file):
+        # A run over files outside of the project whose baseline it is says nothing of the project's own.
+        if not any(os.path.lexists(folder / file) for folder in (self._options.root, self._path.parent)):
             return True
         return file in self._files and entry.partition(" ")[0] in self._options.running
 

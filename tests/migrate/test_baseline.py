@@ -67,6 +67,17 @@ def test_files_and_rules_that_were_not_looked_at_keep_their_place(project: Path)
         assert (project / ".torchlift-baseline.json").read_bytes() == before
 
 
+def test_a_look_at_files_outside_of_the_project_takes_nothing_out(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("other") / "c.py"
+    other.write_text(OLD)
+    done = told(project, "migrate", "--check", str(other), *BASELINE)
+    assert done.returncode == 1 and "gone" not in done.stderr
+    done = told(project, "migrate", "--check", str(other), *BASELINE, "--write-baseline")
+    assert "has 3 findings." in done.stderr
+
+
 def test_fixes_are_applied_to_what_is_known_as_to_all_else(project: Path) -> None:
     done = told(project, "migrate", ".", *BASELINE, "--allow-no-vcs")
     assert done.returncode == 0 and "outer" in (project / "a.py").read_text()

@@ -246,6 +246,7 @@ def test_several_reports_are_written_beside_what_is_shown(tmp_path: Path) -> Non
     [
         (["--output-file", "no/x.sarif"], "There is no folder 'no'"),
         (["--output-file", "sarif="], "names no file"),
+        (["--output-file", "sarfi=a.sarif"], "There is no format 'sarfi'; did you mean 'sarif'?"),
         (["--output-file", "a.txt", "--output-file", "b.txt"], "name the format of others"),
         (["--output-format", "sarif", "--statistics"], "--statistics counts findings"),
         (["--output-file", "sarif=/dev/full"], "could not be written to /dev/full: No space left on device"),

@@ -96,7 +96,9 @@ def test_a_release_is_tested_built_checked_opened_and_tried_and_what_is_left_is_
                     archive.add(ROOT / name, f"torchlift-{version}/{name}")
         if said == "git ls-files":
             return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        return {"--version": f"torchlift {version}", "migrate": "TL101"}.get(words[-1] if len(words) < 3 else words[1], "")
+        return {"--version": f"torchlift {version}", "migrate": "TL101"}.get(
+            words[-1] if len(words) < 3 else words[1], ""
+        )
 
     monkeypatch.setattr(release, "ROOT", root)
     monkeypatch.setattr(release, "told", told)

@@ -47,7 +47,10 @@ def _gaps_in_examples(rule: Rule) -> list[str]:
     gaps += [f"Two examples are called {why!r}." for why in sorted(set(reasons)) if reasons.count(why) > 1]
     for example in bad:
         if example.after is not None and example.safety == "safe" and _is_run(example) and example.run is None:
-            gaps.append(f"{example.why!r} shows a safe fix, which needs a `run` to prove it.")
+            gaps.append(
+                f"{example.why!r} shows a safe fix, which needs a `run` to prove it; one for review is "
+                '`Bad(..., safety="unsafe")`.'
+            )
         if example.differs and not example.run:
             gaps.append(f"{example.why!r} has `differs` without `run`.")
     return gaps

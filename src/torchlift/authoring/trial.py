@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from torchlift.authoring.completeness import is_placeholder
-from torchlift.finding import Finding
+from torchlift.finding import Finding, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.options import RunOptions
@@ -107,7 +107,7 @@ def _bad(
     ]
     new = _new_text(result, example.path)
     if new != example.after:
-        return Tried(example, (*problems, _not_as_shown(example, new)), "")
+        return Tried(example, (*problems, _not_as_shown(example, new, _findings(result, rule))), "")
     held = "reported" if new is None else f"reported, rewritten as shown{' (unsafe)' if unsafe else ''}"
     if new is None or example.run is None or problems:
         return Tried(example, tuple(problems), held)
@@ -153,9 +153,13 @@ def _new_text(result: RunResult, path: str) -> str | None:
     return next((outcome.new_text for outcome in result.outcomes if outcome.path == path), None)
 
 
-def _not_as_shown(example: Bad, new: str | None) -> str:
+def _not_as_shown(example: Bad, new: str | None, found: list[Finding]) -> str:
     if new is None:
-        return "It is reported, and nothing is rewritten."
+        left = {finding.fix.safety for finding in found if finding.fix is not None}
+        if Safety.UNSAFE in left and example.kind == "safe":
+            return 'It is reported, and its fix needs review: `Bad(..., safety="unsafe")` shows such a one.'
+        refused = next((f" {finding.help}" for finding in found if finding.fix is None and finding.help), "")
+        return f"It is reported, and nothing is rewritten.{refused}"
     if example.after is None:
         return f"It is rewritten, and `after` shows nothing. What it became:\n{new}"
     lines = unified_diff(example.after.splitlines(), new.splitlines(), "as shown", "as rewritten", lineterm="")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,12 +18,16 @@ def output_files(values: Sequence[str], formats: Sequence[_Format]) -> tuple[tup
     """Files and their formats, None for the one that takes the place of what would be printed.
 
     Raises:
-        OutputFileError: one names no file, has no folder, or several would take that place or be written to one file.
+        OutputFileError: one names no format or no file, has no folder, or several would take that place or be written to one file.
     """
     found: list[tuple[_Format | None, Path]] = []
     for value in values:
         name, equals, file = value.partition("=")
         chosen = next((known for known in formats if equals and known == name), None)
+        if equals and chosen is None and name.isalpha():
+            close = get_close_matches(name, formats, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"formats: {', '.join(formats)}."
+            raise OutputFileError(f"There is no format {name!r}; {hint} A file that is called so is './{value}'.")
         path = Path(value if chosen is None else file)
         if not path.name or path.is_dir():
             raise OutputFileError(f"{value!r} names no file.")
