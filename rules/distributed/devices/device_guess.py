@@ -200,8 +200,13 @@ def stores(code: ast.AST, variable: str) -> bool:
 def _stores_in(view: ModuleView, variable: str) -> bool:
     """The same of a file, of which only those statements are read that name the variable."""
     lines = [view.source.location(found.start())[0] for found in re.finditer(variable, view.source.text)]
-    named = (one for one in view.tree.body if any(one.lineno <= line <= (one.end_lineno or line) for line in lines))
-    return any(stores(one, variable) for one in named)
+    end = 1
+    for statement in view.tree.body:
+        # Its decorators stand before its own first line.
+        begin, end = end, statement.end_lineno or statement.lineno
+        if any(begin <= line <= end for line in lines) and stores(statement, variable):
+            return True
+    return False
 
 
 def _collect_visible(view: ModuleView) -> bool | None:
