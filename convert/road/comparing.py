@@ -46,8 +46,12 @@ def _cases(given: Any, script: Any, reads_dtype: bool) -> Iterator[tuple[str, An
     if any(one.is_floating_point() for one in tensors(given)):
         yield (
             "around zero",
-            changed(fresh(given), lambda one: one.detach() * 2 - 1 if one.is_floating_point() else one.clone()),
+            changed(fresh(given), _around_zero),
         )
+
+
+def _around_zero(one: Any) -> Any:
+    return (one.detach() * 2 - 1).requires_grad_(one.requires_grad) if one.is_floating_point() else one.clone()
 
 
 def _called(target: Any, inputs: Any, case: str, number: int, plain: bool) -> tuple[Any, str]:

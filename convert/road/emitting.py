@@ -78,7 +78,7 @@ def main(archive: str) -> None:
     new = {name}.load()
     for seed in range(3):
         args, kwargs = inputs()
-        again = [one.clone() if isinstance(one, torch.Tensor) else one for one in args]
+        again = [one.detach().clone().requires_grad_(one.requires_grad) if isinstance(one, torch.Tensor) else one for one in args]
         torch.manual_seed(seed)
         expected = old{method}(*args, **kwargs)
         torch.manual_seed(seed)
@@ -161,7 +161,8 @@ def text_of_test(name: str, task: Task, args: list[Any], kwargs: dict[str, Any])
 def code_of(words: Any, below: int) -> str:
     """An input in words as Python."""
     if isinstance(words, str):
-        kind, _, rest = words.partition("[")
+        plain = words.removesuffix("+grad")
+        kind, _, rest = plain.partition("[")
         sizes, _, limit = rest.partition("]")
         shape = f"[{', '.join(filter(None, sizes.split(',')))}]"
         if kind == "bool":
@@ -169,7 +170,7 @@ def code_of(words: Any, below: int) -> str:
         if "int" in kind:
             most = limit.rpartition("<")[2] or str(below)
             return f"torch.randint(0, {most}, {shape}, dtype=torch.{kind})"
-        return f"torch.rand({shape}).to(torch.{kind})"
+        return f"torch.rand({shape}).to(torch.{kind}){'.requires_grad_()' * (plain != words)}"
     if isinstance(words, list):
         return f"[{', '.join(code_of(item, below) for item in words)}]"
     if isinstance(words, dict) and "str" in words:

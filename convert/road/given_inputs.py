@@ -1,4 +1,7 @@
-"""Inputs in words: `float32[4,3] mask=bool[4] 'relu' true 4`, as a person gives them and evidence writes them."""
+"""Inputs in words: `float32[4,3] mask=bool[4] 'relu' true 4`, as a person gives them and evidence writes them.
+
+`float32[4,3]+grad` is a tensor that asks for its gradient, as models take it that return forces.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ from torchlift.convert.archive.torchscript import TorchScript, written
 from torchlift.lazy_dataclass import dataclass
 
 _TENSOR = re.compile(
-    r"(?:float(?:16|32|64)|bfloat16|u?int(?:8|16|32|64)|bool|complex(?:64|128))\[[\d,\s]*\](?:@[\w:]+)?(?:<\d+)?"
+    r"(?:float(?:16|32|64)|bfloat16|u?int(?:8|16|32|64)|bool|complex(?:64|128))\[[\d,\s]*\](?:@[\w:]+)?(?:<\d+)?(?:\+grad)?"
 )
 _NAME = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
+_KEY = re.compile(r'("(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*")\s*:\s*')
 _TEXT = re.compile(r"'((?:[^'\\]|\\.)*)'")
 
 
@@ -84,20 +88,43 @@ def _one(text: str) -> tuple[Any, str]:
     if string is not None:
         return {"str": string[1]}, text[string.end() :]
     if text[:1] == "(":
-        items, rest = [], text[1:].lstrip()
-        while rest and rest[0] != ")":
-            item, rest = _one(rest)
-            items.append(item)
-            rest = rest.lstrip(" \t,")
-        return {"tuple": items}, rest[1:]
+        items, rest = _items(text, ")")
+        return {"tuple": items}, rest
     try:
         value, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
+        if text[:1] == "[":
+            return _items(text, "]")
+        if text[:1] == "{":
+            return _pairs(text)
         raise InputsUnreadable(
             f"{text!r} is no input: write tensors as float32[4,3], strings as 'text', and numbers, true, null, lists and "
-            'dictionaries as JSON, with tensors in quotation marks: ["float32[4,3]"].'
+            'dictionaries as JSON, in which tensors may stand with or without quotation marks: ["float32[4,3]"].'
         ) from None
     return _checked(value), text[end:]
+
+
+def _items(text: str, end: str) -> tuple[list[Any], str]:
+    """What stands between brackets, and what follows them."""
+    items, rest = [], text[1:].lstrip()
+    while rest and rest[0] != end:
+        item, rest = _one(rest)
+        items.append(item)
+        rest = rest.lstrip(" \t,")
+    return items, rest[1:]
+
+
+def _pairs(text: str) -> tuple[Any, str]:
+    """A dictionary whose values are words, as reports write it, and what follows it."""
+    found: dict[str, Any] = {}
+    rest = text[1:].lstrip()
+    while rest and rest[0] != "}":
+        key = _KEY.match(rest)
+        if key is None:
+            raise InputsUnreadable(f"{text!r} is no input: the keys of a dictionary are strings, as in JSON.")
+        found[json.loads(key[1])], rest = _one(rest[key.end() :])
+        rest = rest.lstrip(" \t,")
+    return {"dict": found}, rest[1:]
 
 
 def _checked(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from torchlift.record.prover.shared import Inputs
 
-_TENSOR = re.compile(r"(\w+)\[([\d,]*)\](?:@[\w:]+)?(?:<(\d+))?")
+_TENSOR = re.compile(r"(\w+)\[([\d,]*)\](?:@[\w:]+)?(?:<(\d+))?(\+grad)?")
 _BELOW = 2
 
 
@@ -56,6 +56,6 @@ class _Maker:
         if dtype == torch.bool:
             return torch.rand(shape, generator=self._random) > 0.5
         if dtype.is_floating_point or dtype.is_complex:
-            return torch.rand(shape, generator=self._random).to(dtype)
+            return torch.rand(shape, generator=self._random).to(dtype).requires_grad_(found[4] is not None)
         below = int(found[3] or self._below)
         return torch.randint(0, min(below, torch.iinfo(dtype).max), shape, generator=self._random).to(dtype)

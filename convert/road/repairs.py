@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_TENSOR = re.compile(r"(\w+)\[([\d,]*)\](<\d+)?")
+_TENSOR = re.compile(r"(\w+)\[([\d,]*)\]((?:<\d+)?(?:\+grad)?)")
+_PRODUCT = re.compile(r"shapes cannot be multiplied \(\d+x([1-9]\d*) and ([1-9]\d*)x\d+\)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _KEY = re.compile(r"KeyError: '?\"?([^'\"\n]{1,80}?)'?\"?\s*$", re.MULTILINE)
 _LARGEST = 1 << 16
@@ -19,6 +20,7 @@ _NUMBERS = 12
 _MOST_DIMENSIONS = 5
 _MOST_ITEMS = 1 << 22
 _LARGE = 1 << 20
+_FURTHEST = 4096
 _DTYPES = {
     "Long": "int64", "Int": "int32", "int64": "int64", "int": "int64", "Float": "float32", "Double": "float64", "Half": "float16",
     "Bool": "bool", "Byte": "uint8", "float": "float32", "double": "float64", "index": "int64", "indices": "int64",
@@ -37,6 +39,12 @@ def repaired(call: Call, error: str) -> Iterator[Call]:
     """
     for _, changed in sorted(_places(call, error), key=lambda one: one[0] + _weight(one[1])):
         yield changed
+
+
+def misfit_of(error: str) -> tuple[int, float] | None:
+    """How many points a layer wanted and how far off what it got was, where an error says so; 0 is no distance."""
+    found = _PRODUCT.search(error)
+    return None if found is None else (int(found[2]), abs(math.log(int(found[1]) / int(found[2]))))
 
 
 def _weight(call: Call) -> int:
@@ -95,7 +103,9 @@ def _tensors(words: str, error: str) -> Iterator[tuple[int, str]]:
     found = _TENSOR.fullmatch(words)
     if found is None:
         return
-    dtype, below = found[1], found[3] or ""
+    dtype, below = found[1], found[3]
+    if "not require grad" in error and dtype.startswith("float") and not below:
+        yield 1, f"{words}+grad"
     shape = [int(size) for size in found[2].split(",") if size]
     numbers = _numbers(error)
     for place, size in enumerate(shape):
@@ -106,11 +116,12 @@ def _tensors(words: str, error: str) -> Iterator[tuple[int, str]]:
                 yield cost, _words(dtype, [*shape[:place], wanted, *shape[place + 1 :]], below)
     if len(shape) == len(("rows", "channels", "height", "width")):
         yield from ((4, _words(dtype, [shape[0], count, *shape[2:]], below)) for count in (1, 3) if count != shape[1])
+    yield from ((place, _words(dtype, scaled, below)) for place, scaled in enumerate(_scaled(shape, error)))
     for side, cost in _sides(shape, error):
         yield cost, _words(dtype, [*shape[:-2], *side], below)
     kinds = {_DTYPES[word] for word in re.findall(r"[A-Za-z]\w*", error) if word in _DTYPES} - {dtype}
     for kind in sorted(kinds):
-        limit = (below or "<2") if "int" in kind else ""
+        limit = (below if "<" in below else "<2") if "int" in kind else ""
         yield 1 if "scalar type" in error or "dtype" in error or "must be" in error else 4, _words(kind, shape, limit)
     likely = re.search(r"[Dd]imension|\b\dD\b|\dD |elements in a list|unpack|matrix|vector|dims?\b", error) is not None
     for other in ([1, *shape], [2, *shape], shape[1:], [1, 1, *shape]):
@@ -122,12 +133,30 @@ def _resized(value: Any, old: int, new: int) -> Any:
     """All tensors with another size in the place of this one."""
     if isinstance(value, str) and (found := _TENSOR.fullmatch(value)) is not None:
         shape = [new if int(size) == old else int(size) for size in found[2].split(",") if size]
-        return _words(found[1], shape, found[3] or "")
+        return _words(found[1], shape, found[3])
     if isinstance(value, list):
         return [_resized(item, old, new) for item in value]
     if isinstance(value, dict) and "str" not in value:
         return {name: _resized(item, old, new) for name, item in value.items()}
     return value
+
+
+def _scaled(shape: list[int], error: str) -> Iterator[list[int]]:
+    """Pictures or signals of other sizes, where a layer gets so many flattened points too many or too few.
+
+    Layers on the way take a border off, so the size is not met at once; the next error says how far off it is still.
+    """
+    sides = shape[2:]
+    found = _PRODUCT.search(error)
+    factor = int(found[2]) / int(found[1]) if found is not None else 1
+    if factor == 1 or not 1 / _FURTHEST < factor < _FURTHEST or len(sides) not in (1, 2):
+        return
+    more = 1 if factor > 1 else -1
+    for changed in ([0, 1], [0], [1])[: 2 * len(sides) - 1]:
+        part = factor ** (1 / len(sides if len(changed) > 1 else changed))
+        scaled = [round(size * part) if n in changed else size for n, size in enumerate(sides)]
+        nudged = [size + more if n in changed else size for n, size in enumerate(sides)]
+        yield [*shape[:2], *(max(1, size) for size in (nudged if scaled == sides else scaled))]
 
 
 def _sides(shape: list[int], error: str) -> Iterator[tuple[list[int], int]]:

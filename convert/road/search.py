@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from torchlift.convert.archive.model_file import ModelFile
+from torchlift.convert.archive.values import tensors_of
 from torchlift.convert.road.given_inputs import GivenInputs
 
 _MOST = 160
@@ -98,7 +99,8 @@ def _split(text: str) -> list[str]:
 def _sizes(found: ModelFile) -> Iterator[str]:
     """Shapes that layers with parameters of these sizes take."""
     seen: set[tuple[int, ...]] = set()
-    for name, tensor in found.tensors():
+    constants = found.torchscript.constants if found.torchscript is not None else []  # of frozen archives the weights
+    for name, tensor in (*found.tensors(), *tensors_of(constants)):
         shape = tensor.shape
         if not tensor.dtype.startswith(("float", "bfloat")) or 0 in shape or shape in seen or len(seen) >= _LAYERS:
             continue

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
+import math
 import re
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from torchlift.convert.road.repairs import Call, repaired
+from torchlift.convert.road.repairs import Call, misfit_of, repaired
 from torchlift.convert.road.step import FoundInputs, NoResult, first_line
 
 _BELOWS = (100, 10, 2)
@@ -28,12 +29,14 @@ def first_that_runs(target: Any, tries: list[Call], searched: bool, end: float) 
     import torch
 
     first = ""
-    waiting: list[tuple[int, int, Call]] = [(0, number, one) for number, one in enumerate(tries)]
+    waiting: list[tuple[int, int, int, Call]] = [(0, 0, number, one) for number, one in enumerate(tries)]
     known = {str(one) for one in tries}
     complaints: set[str] = set()
+    nearest: dict[int, float] = {}
+    steps_nearer = 0
     count = 0
     while waiting and count < _MOST and time.monotonic() < end:
-        cost, _, (args, kwargs) = heapq.heappop(waiting)
+        cost, _, _, (args, kwargs) = heapq.heappop(waiting)
         count += 1
         with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]
             answer = _run(target, args, kwargs)
@@ -43,14 +46,17 @@ def first_that_runs(target: Any, tries: list[Call], searched: bool, end: float) 
         complaint = first_line(answer)
         # What fails in another way than all before has come further.
         kind = re.sub(r"\d+", "0", complaint)
-        new = kind not in complaints
+        step = 3 if kind in complaints else 0 if "KeyError" in complaint else 1  # a key is asked for by name
         complaints.add(kind)
+        if (misfit := misfit_of(complaint)) is not None and misfit[1] < nearest.get(misfit[0], math.inf):
+            step, steps_nearer = 0, steps_nearer + 1
+            nearest[misfit[0]] = misfit[1]
         if not searched or cost > _DEEPEST:
             continue
         for place, one in enumerate(repaired((args, kwargs), complaint)):
             if str(one) not in known:
                 known.add(str(one))
-                heapq.heappush(waiting, (cost + (1 if new else 3) + place // 8, len(known), one))
+                heapq.heappush(waiting, (cost + step + place // 8, -steps_nearer * (step == 0), len(known), one))
     return NoResult(f"it runs with none of {count} inputs; the first failed with: {first}")
 
 

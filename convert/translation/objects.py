@@ -136,7 +136,8 @@ class ModelObjects:
             member = self._code.classes.get(str(value.kind))
             if member is not None and member.kind == "Enum":
                 return ("enum", ast.unparse(self.literal(value, path)))
-            if str(value.kind) in PACKED or (member is not None and self._is_plain(value, member)):
+            plain = member is not None and self._is_plain(value, member)
+            if plain or str(value.kind) in (*PACKED, "torch.device"):
                 return ("literal", ast.unparse(self.literal(value, path)).replace(repr(path)[1:-1], ""))
             return ("module", id(self._visit(value, f"{path}.")))
         if isinstance(value, Tensor) and value.quantizer is None:

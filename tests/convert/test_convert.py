@@ -273,6 +273,49 @@ def test_inputs_are_found_by_what_errors_ask_for() -> None:
     assert isinstance(first_that_runs(script, [([{"dict": {}}, 2], {})], False, time.monotonic() + 60), NoResult)
 
 
+class Pictures(torch.nn.Module):
+    """Takes pictures of one size, which its layers cannot tell: two convolutions take borders off first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Conv2d(3, 5, 5), torch.nn.MaxPool2d(2), torch.nn.Conv2d(5, 4, 5))
+        self.last = torch.nn.Linear(4 * 9 * 9, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(torch.flatten(torch.relu(self.layers(x)), 1))
+
+
+class Forces(torch.nn.Module):
+    """Takes places that ask for their gradient, and returns it, as models of molecules do."""
+
+    def forward(self, parts: dict[str, torch.Tensor]) -> torch.Tensor:
+        energy = (parts["places"] ** 2).sum() * parts["volume"].sum()
+        force = torch.autograd.grad([energy], [parts["places"]])[0]
+        assert force is not None
+        return force
+
+
+def test_sizes_of_pictures_are_found_from_the_points_that_a_layer_wanted() -> None:
+    script = torch.jit.script(Pictures().eval())  # type: ignore[no-untyped-call]
+    found = first_that_runs(script, [(["float32[2,3,64,64]"], {})], True, time.monotonic() + 60)
+    assert isinstance(found, FoundInputs), found
+    assert found.tried < 50
+    assert script(torch.rand(eval(found.args[0].removeprefix("float32")))).shape == (2, 2)
+
+
+def test_inputs_that_ask_for_their_gradient_are_found_and_written(tmp_path: Path, processes: FreshProcesses) -> None:
+    path = tmp_path / "forces.pt"
+    torch.jit.save(torch.jit.script(Forces()), str(path))  # type: ignore[no-untyped-call]
+    wish = ConvertWish(emit_python=tmp_path / "out")
+    (done,) = Converter(wish, processes).convert(path, tmp_path / "forces.pt2")
+    assert done.outcome == "converted", done.said
+    assert '"places": float32[4,3]+grad' in done.inputs
+    assert given_by_user(done.inputs).args[0] == {"dict": {"places": "float32[4,3]+grad", "volume": "float32[4,3]"}}
+    command = [sys.executable, "-W", "ignore", str(tmp_path / "out" / "test_forces.py"), str(path)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "same", ran.stderr
+
+
 @pytest.mark.exhaustive
 def test_a_difference_is_written_only_if_the_case_is_allowed_by_name(tmp_path: Path, processes: FreshProcesses) -> None:
     path = archives.write("integers", tmp_path)

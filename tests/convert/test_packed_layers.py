@@ -117,6 +117,25 @@ def test_packed_layers_become_the_layers_and_clamps_that_they_were_made_of(
     torch.testing.assert_close(program(x), _expected(x, weights))
 
 
+def test_layers_that_are_packed_where_they_are_used_become_ordinary_ones_too(
+    tmp_path: Path, processes: FreshProcesses, weights: list[torch.Tensor]
+) -> None:
+    first, bias, *_, last, _ = weights
+    lines = (
+        "a = ops.prepacked.conv2d_clamp_prepack(CONSTANTS.c0, CONSTANTS.c1, [2, 2], [1, 1], [1, 1], 1, 0.)",
+        "b = ops.prepacked.linear_clamp_prepack(CONSTANTS.c2, None, -0.5, 2)",
+        "return ops.prepacked.linear_clamp_run(ops.prepacked.conv2d_clamp_run(x, a), b)",
+    )
+    path = _archive(tmp_path / "phone.ptl", (first, bias, last), lines)
+    (done,) = Converter(ConvertWish(given_by_user("float32[2,3,8,14]")), processes).convert(
+        path, tmp_path / "phone.pt2"
+    )
+    assert done.outcome == "converted", done.said
+    x = torch.randn(2, 3, 8, 14)
+    expected = F.linear(F.conv2d(x, first, bias, 2, 1).clamp(min=0.0), last).clamp(-0.5, 2)
+    torch.testing.assert_close(torch.export.load(tmp_path / "phone.pt2").module()(x), expected)
+
+
 def test_python_of_packed_layers_has_an_archive_beside_it_that_torch_can_load(
     tmp_path: Path, processes: FreshProcesses, weights: list[torch.Tensor]
 ) -> None:
@@ -148,6 +167,8 @@ def test_python_of_packed_layers_has_an_archive_beside_it_that_torch_can_load(
         (("LinearOpContext", torch.ones(2, 2), None, None, None), "ops.prepacked.linear_clamp_run(x, x)"),
         (("LinearOpContext", torch.ones(2, 2), None, None, None), "ops.prepacked.linear_clamp_run(x, CONSTANTS.c7)"),
         (("LinearOpContext", torch.ones(2, 2), None, None, None), "ops.prepacked.unpack(CONSTANTS.c0)"),
+        (("LinearOpContext", torch.ones(2, 2), None, None, None), "ops.prepacked.linear_clamp_run(x, ops.prepacked.linear_clamp_prepack(x, x))"),
+        (("LinearOpContext", torch.ones(2, 2), None, None, None), "ops.prepacked.conv2d_clamp_prepack(x, x, [1, 1])"),
     ],
 )  # fmt: skip
 def test_what_is_packed_otherwise_is_refused(

@@ -98,6 +98,7 @@ for _name, _module, _inputs in (
     ("input_mutated", models.Mutates, "float32[3,4]"),
     ("integers", models.Integers, "float32[6,4] 4 true"),
     ("no_inputs", models.NothingGiven, ""),
+    ("device_in_an_attribute", models.OnDevice, "float32[4,3]"),
     ("many_outputs", models.ManyOutputs, "float32[3,4]"),
     ("sorted", models.Sorts, "float32[3,4]"),
     ("rows_by_data", models.Boxes, "float32[6,4]"),
