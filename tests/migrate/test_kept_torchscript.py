@@ -114,3 +114,13 @@ def test_the_summary_asks_what_becomes_of_tests_of_nothing_but_scripting(tmp_pat
     )
     assert asked not in notes(TorchScriptIntent("drop", tests="delete"))
     assert asked not in notes(TorchScriptIntent())
+
+
+def test_a_patch_of_what_stays_stays(tmp_path: Path) -> None:
+    patch = "from unittest import mock\n\nwith mock.patch('torch.jit.load'):\n    pass\n"
+    (tmp_path / "test_a.py").write_text(patch)
+    found = {
+        support: migrate([tmp_path], Config(torchscript=TorchScriptIntent(support)), mode=Mode.CHECK)
+        for support in (None, "keep")
+    }
+    assert codes(found[None], "test_a.py") and not codes(found["keep"], "test_a.py")
