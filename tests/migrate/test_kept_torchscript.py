@@ -120,7 +120,7 @@ def test_a_patch_of_what_stays_stays(tmp_path: Path) -> None:
     patch = "from unittest import mock\n\nwith mock.patch('torch.jit.load'):\n    pass\n"
     (tmp_path / "test_a.py").write_text(patch)
     found = {
-        support: migrate([tmp_path], Config(torchscript=TorchScriptIntent(support)), mode=Mode.CHECK)
+        support: migrate([tmp_path], Config(torchscript=TorchScriptIntent(support)), mode=Mode.CHECK)  # type: ignore[arg-type]
         for support in (None, "keep")
     }
     assert codes(found[None], "test_a.py") and not codes(found["keep"], "test_a.py")
