@@ -49,10 +49,8 @@ _NO_TORCHSCRIPT = frozenset(
     "Stack push pop push_one drop peek last pack popSlice peekSlice tracer RegisterOperators Operator FunctionSchema".split()
 )
 _MAKES = frozenset({"compile", "freeze", "optimize_for_inference", "trace", "tracer::trace", "save", "ExportModule"})
-_STEPS = (
-    "Export the model in Python with `torch.export.export`, then {successor}. AOTInductor's loader gives and takes "
-    "`std::vector<at::Tensor>`, not `IValue`s."
-)
+_STEPS = "Export the model in Python with `torch.export.export`, then {successor}."
+_VALUES = " AOTInductor's loader gives and takes `std::vector<at::Tensor>`, not `IValue`s."
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
@@ -68,7 +66,9 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
             yield _load(view, item, context)
         elif item.name.removeprefix("script::") in _MAKES:
             message = f"`torch::jit::{item.name}` makes or changes TorchScript, which is deprecated since torch 2.10."
-            yield Finding("TL601", view.path, item.span, message, Severity.WARNING, _STEPS.format(successor=AOTI))
+            yield Finding(
+                "TL601", view.path, item.span, message, Severity.WARNING, _STEPS.format(successor=AOTI) + _VALUES
+            )
         else:
             rest.append(item)
     if rest and len(rest) == len(found):  # where a file is read, that says it all
@@ -78,7 +78,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         message = (
             f"{', '.join(names[:3])}{more}{places}: C++ that runs TorchScript, which is deprecated since torch 2.10."
         )
-        yield Finding("TL601", view.path, rest[0].span, message, Severity.INFO, _STEPS.format(successor=AOTI))
+        yield Finding("TL601", view.path, rest[0].span, message, Severity.INFO, _STEPS.format(successor=AOTI) + _VALUES)
 
 
 def _load(view: TextView, item: CppTorchScript, context: TextContext) -> Finding:
@@ -88,7 +88,8 @@ def _load(view: TextView, item: CppTorchScript, context: TextContext) -> Finding
     )
     writers = python_naming(context.project, item.file) if item.file else ()
     linked = f" Python names `{item.file}` at {', '.join(writers[:4])}: both ends change together." if writers else ""
-    help = _STEPS.format(successor=EXECUTORCH if item.is_mobile else AOTI) + linked
+    steps = _STEPS.format(successor=EXECUTORCH) if item.is_mobile else _STEPS.format(successor=AOTI) + _VALUES
+    help = steps + linked
     return Finding("TL601", view.path, item.span, message, Severity.WARNING, help)
 
 

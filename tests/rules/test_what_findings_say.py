@@ -451,3 +451,11 @@ def test_a_parameter_that_was_only_renamed_gets_its_new_name(call: str, written:
     source = f"from torchvision.utils import make_grid\n\ny = {call}\n"
     (outcome,) = analyse_files(tmp_path, {"m.py": source}).outcomes or (None,)
     assert (outcome.new_text if outcome else None) == (source.replace(call, written) if written else None)
+
+
+def test_a_program_for_phones_is_not_told_of_the_loader_for_servers(tmp_path: Path) -> None:
+    load = "#include <torch/csrc/jit/mobile/import.h>\nauto m = torch::jit::{}(path);\n"
+    files = {"phone.cpp": load.format("_load_for_mobile"), "server.cpp": load.format("load")}
+    found = {item.path: f"{item.help}" for item in all_findings(analyse_files(tmp_path, files)) if item.code == "TL601"}
+    assert "ExecuTorch" in found["phone.cpp"] and "IValue" not in found["phone.cpp"]
+    assert "IValue" in found["server.cpp"]
