@@ -12,7 +12,7 @@ from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.groups.group_identity import group_key
+from torchlift.rules.distributed.groups.group_identity import group_key, surely_without_nccl
 from torchlift.rules.distributed.p2p.batches.batch_operations import operations_of
 from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS, arguments_of, function_of_call
 from torchlift.rules.distributed.p2p.interpreter.communication import COLLECTIVES
@@ -76,6 +76,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     if use.target in _STREAMS:
         yield from _check_stream(view, use, use.call)
+        return
+    if surely_without_nccl(view, None):
         return
     function = _started(view, use)
     found = _on_default_group(view, function.body) if function is not None else None

@@ -9,7 +9,7 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.value_of import stored_value
-from torchlift.rules.distributed.groups.backends import backend_of
+from torchlift.rules.distributed.groups.backends import INIT_PARAMETERS, backend_of
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -17,6 +17,7 @@ _NEW_GROUP = (
     "ranks", "timeout", "backend", "pg_options", "use_local_synchronization", "group_desc", "device_id", "sort_ranks",
 )  # fmt: skip
 _WITHOUT_NCCL = frozenset({"gloo", "cpu", "mpi"})
+_INIT = frozenset({"torch.distributed.init_process_group"})
 _WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 Default = Literal["default"]
@@ -67,9 +68,13 @@ def says_without_nccl(name: str) -> bool:
 
 
 def surely_without_nccl(view: ModuleView, node: ast.expr | None) -> bool:
-    """Whether a group is made with a constant backend that is not NCCL, or has a word in its name that says so."""
-    if node is None:
-        return False
+    """Whether a group is made with a constant backend that is not NCCL, or has a word in its name that says so.
+
+    The default group, which None is too, is where all that its file makes of it has such a backend.
+    """
+    if is_default_group(view, node):
+        return _default_without_nccl(view)
+    assert node is not None
     names = [getattr(part, "id", getattr(part, "attr", "")) for part in walk(node)]
     if any(map(says_without_nccl, names)):
         return True
@@ -78,3 +83,9 @@ def surely_without_nccl(view: ModuleView, node: ast.expr | None) -> bool:
         arguments = new_group_arguments(made)
         return arguments is not None and backend_of(view, arguments.get("backend")) == "other"
     return False
+
+
+def _default_without_nccl(view: ModuleView) -> bool:
+    made = [use.call for use in view.uses(_INIT)]
+    given = [None if call is None else named_arguments(call, INIT_PARAMETERS) for call in made]
+    return bool(given) and all(one is not None and backend_of(view, one.get("backend")) == "other" for one in given)

@@ -177,6 +177,21 @@ def test_a_project_on_gloo_is_not_told_about_nccl(rule: Rule, tmp_path: Path) ->
     assert [text for text in found if text[0] not in ON_GLOO_TOO] == []
 
 
+def test_the_default_group_of_a_program_on_gloo_is_not_nccls_although_another_program_of_the_project_uses_that(
+    tmp_path: Path,
+) -> None:
+    thread = (
+        "import threading\nimport torch.distributed as dist\n\n\ndef push(x):\n    dist.isend(x, 1)\n\n\n"
+        "def start(x):\n    threading.Thread(target=push, args=(x,)).start()\n\n\n"
+    )
+    main = "import torch.distributed as dist\n\ndist.init_process_group('nccl')\n"
+    found = {}
+    for backend in ("gloo", "nccl"):
+        files = {"main.py": main, "profile.py": f"{thread}dist.init_process_group('{backend}')\n"}
+        found[backend] = [code for code, _ in found_in(tmp_path / backend, files)]
+    assert "TL215" in found["nccl"] and "TL215" not in found["gloo"]
+
+
 @pytest.mark.parametrize(
     "rule", [rule for rule in RULES if rule.code not in NOT_IN_FUNCTIONS], ids=lambda rule: rule.code
 )
