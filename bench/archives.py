@@ -18,7 +18,7 @@ from pathlib import Path
 
 from torchlift.convert.archive.model_file import read_model_file
 from torchlift.convert.archive.zip_entries import BadArchive
-from torchlift.convert.road.converting import Converter, Wish
+from torchlift.convert.road.converting import Converter, ConvertWish
 from torchlift.convert.road.record import Conversion
 from torchlift.testing.processes import FreshProcesses
 
@@ -41,7 +41,7 @@ def main() -> int:
                 continue
             with tempfile.TemporaryDirectory() as scratch:
                 emit = Path(scratch) if options.python else None
-                wish = Wish(check_only=True, seconds=options.timeout, emit_python=emit)
+                wish = ConvertWish(check_only=True, seconds=options.timeout, emit_python=emit)
                 for one in Converter(wish, processes).convert(path, Path(scratch, "program.pt2")):
                     known.append(row(path, one))
                     print(known[-1], file=out, flush=True)
