@@ -80,8 +80,9 @@ class Examiner:
 
     def first(self, project: Project) -> State:
         """Check every file that rules want to see."""
-        wanted, memory = self.wanted(project), self._options.memory
+        memory = self._options.memory
         known = memory.unchanged(project, self._options.settings, self.collectors) if memory is not None else {}
+        wanted = self.wanted(project)
         kept = {path: known[path] for path in wanted if path in known}
         state = self._state(project, kept, [path for path in wanted if path not in kept])
         if memory is not None:
@@ -165,4 +166,4 @@ def _dispatcher(codes: tuple[str, ...], own: tuple[Path, ...]) -> Dispatcher:
 
 def _check(project: Project, dispatcher: Dispatcher, settings: Settings, is_remembered: bool, path: str) -> Checked:
     checked = check_document(open_document(project, path), dispatcher, settings)
-    return replace(checked, beneath=project.beneath(checked.asked)) if is_remembered else checked
+    return replace(checked, beneath=project.all_asked(checked.asked, beneath=True)) if is_remembered else checked

@@ -21,6 +21,7 @@ from torchlift.migrate.cache.digests import digest, hashed
 from torchlift.migrate.cache.folder import CacheFolder
 from torchlift.migrate.cache.records import NotARecord, described, packed, unpacked
 from torchlift.migrate.cache.tree import Tree
+from torchlift.migrate.earlier_answers import EarlierAnswers, asked_plain, plain_asked, written
 from torchlift.migrate.find.selection import Selected
 from torchlift.migrate.options import RunOptions
 from torchlift.notebook import read_source
@@ -30,7 +31,7 @@ from torchlift.search.asked import Asked
 from torchlift.search.changes import Changes
 from torchlift.source import UnreadableSource
 
-_FORMAT = b"torchlift checks 2"
+_FORMAT = b"torchlift checks 3"
 # Their text decides what is found elsewhere, and is read without asking the project.
 _ASKED_BY_NAME = ("setup.py", "noxfile.py")
 _MOST_CHANGED = 200
@@ -69,6 +70,7 @@ class _Entry:
         asked: what was asked for as the files were looked at.
         selected: who wanted to see which of the files as Python, and as texts.
         examined: what was found, unread.
+        answers: what else was known, unread.
         places: where the text of each Python file is in `stored`.
         changed: the Python files that are others now.
     """
@@ -78,6 +80,7 @@ class _Entry:
     asked: Any
     selected: Sequence[Mapping[str, Any]]
     examined: bytes
+    answers: bytes
     places: Mapping[str, Any]
     stored: bytes
     changed: frozenset[str]
@@ -100,6 +103,8 @@ class EarlierChecks:
         self._files: tuple[str, ...] = ()
         self._settings: Any = None
         self._asked: Any = None
+        self._project: Project | None = None
+        self._earlier: EarlierAnswers | None = None
         self._seen: list[dict[str, Any]] = [{}, {}]
 
     def selected(
@@ -131,8 +136,9 @@ class EarlierChecks:
     def unchanged(
         self, project: Project, settings: Settings, collectors: Mapping[str, Collector]
     ) -> Mapping[str, Examined]:
-        """What was found, by path, in files of which it would be found again."""
+        """What was found, by path, in files of which it would be found again; what else is known is told to the project."""
         with contextlib.suppress(NotARecord):
+            self._project = project
             self._files, self._settings = project.files, described(settings)
             if self._entry is not None:
                 with contextlib.suppress(*_NOT_WRITTEN_HERE):
@@ -148,8 +154,8 @@ class EarlierChecks:
         return None
 
     def _read(self, data: bytes) -> _Entry | None:
-        head, about, selected, examined, texts, stored = data.split(b"\n", 5)
-        if head != _head((about, selected, examined, texts, stored)):
+        head, about, selected, examined, answers, texts, stored = data.split(b"\n", 6)
+        if head != _head((about, selected, examined, answers, texts, stored)):
             raise NotARecord("it is damaged")
         listed, settings, others, asked = json.loads(about)
         places = json.loads(texts)
@@ -158,7 +164,7 @@ class EarlierChecks:
         changed = frozenset(self._tree.changed(places))
         if len(changed) > _MOST_CHANGED or any(path.rpartition("/")[2] in _ASKED_BY_NAME for path in changed):
             return None
-        return _Entry(listed, settings, asked, json.loads(selected), examined, places, stored, changed)
+        return _Entry(listed, settings, asked, json.loads(selected), examined, answers, places, stored, changed)
 
     def _still(self, entry: _Entry, project: Project, collectors: Mapping[str, Collector]) -> dict[str, Examined]:
         if entry.listed != digest(list(project.files)) or entry.settings != self._settings:
@@ -168,6 +174,8 @@ class EarlierChecks:
         except UnreadableSource:
             return {}
         changes = Changes(Project(project.root, project.files, old, None, project.wrappers), project, collectors)
+        self._earlier = EarlierAnswers(json.loads(entry.answers), entry.changed, changes)
+        project.take_over(self._earlier)
         known = {path: _examined(*one) for path, one in json.loads(entry.examined).items()}
         return {path: one for path, one in known.items() if not changes.concern(one.asked)}
 
@@ -177,14 +185,10 @@ class EarlierChecks:
 
     def keep(self, now: Tree) -> None:
         """Remember what was noted, with `now` being the same files as before the run."""
-        if self._settings is None:
+        if self._settings is None or self._project is None:
             return
         with contextlib.suppress(NotARecord, OSError):
-            examined = {
-                path: [packed((one.findings, one.suppressed, one.failures, one.unreadable)), self._asked_of(one)]
-                for path, one in self._known.items()
-                if not one.failures and not _all_asked(one).unbounded
-            }
+            examined = {path: plain for path, one in self._known.items() if (plain := _plain_examined(one))}
             python = frozenset(self._files)
             places, stored = now.stored(python)
             if places.keys() != python:
@@ -192,14 +196,10 @@ class EarlierChecks:
             others = [row for row in now.plain() if row[0] not in python]
             about = [digest(list(self._files)), self._settings, others, self._asked]
             selected = [{path: one for path, one in known.items() if one != _UNWANTED} for known in self._seen]
-            parts = [json.dumps(part, separators=(",", ":")).encode() for part in (about, selected, examined, places)]
+            answers = written(self._project.knowledge, self._earlier)
+            stated = (about, selected, examined, answers, places)
+            parts = [json.dumps(part, separators=(",", ":")).encode() for part in stated]
             self._folder.write(self._name, b"\n".join((_head((*parts, stored)), *parts, stored)))
-
-    def _asked_of(self, one: Examined) -> list[Any]:
-        asked = _all_asked(one)
-        # What is told of every file's text may be told otherwise after any change: which function told it is not written down.
-        asked.files.update(self._files if asked.facts else ())
-        return _plain(asked)
 
 
 def _asked_for(options: RunOptions) -> Any:
@@ -227,7 +227,17 @@ def _plain_selected(file: Selected) -> list[Any] | None:
 
 def _examined(plain: Any, asked: Sequence[Any]) -> Examined:
     findings, suppressed, failures, unreadable = unpacked(plain)
-    return Examined(findings, suppressed, failures, unreadable, _asked(asked))
+    return Examined(findings, suppressed, failures, unreadable, plain_asked(asked))
+
+
+def _plain_examined(one: Examined) -> list[Any] | None:
+    """What is written of one file; None where nobody could tell whether it still holds."""
+    asked = _all_asked(one)
+    if one.failures or asked.unbounded:
+        return None
+    with contextlib.suppress(NotARecord):
+        return [packed((one.findings, one.suppressed, one.failures, one.unreadable)), asked_plain(asked)]
+    return None
 
 
 def _text(stored: bytes, place: Sequence[Any]) -> bytes:
@@ -244,25 +254,6 @@ def _all_asked(one: Examined) -> Asked:
     elif one.asked.answers:
         every.unbounded = True  # nobody listened
     return every
-
-
-def _plain(asked: Asked) -> list[Any]:
-    return [
-        sorted(asked.files),
-        sorted([text.decode("latin-1"), whole] for text, whole in asked.texts),
-        sorted(text.decode("latin-1") for text in asked.places),
-        sorted(asked.records),
-    ]
-
-
-def _asked(plain: Sequence[Any]) -> Asked:
-    asked = Asked()
-    files, texts, places, records = plain
-    asked.files = set(map(str, files))
-    asked.texts = {(str(text).encode("latin-1"), bool(whole)) for text, whole in texts}
-    asked.places = {str(text).encode("latin-1") for text in places}
-    asked.records = set(map(str, records))
-    return asked
 
 
 def _head(parts: Sequence[bytes]) -> bytes:

@@ -1,7 +1,8 @@
-"""Findings and results as JSON that reads back as what it was; a closed list of classes, and nothing is run to read it.
+"""Findings, results and facts as JSON that reads back as what it was; nothing but torchlift's own code is run to read it.
 
-A tuple is `["(", ...]`, a list `["[", ...]`, a set `["{", ...]`, a mapping `[":", [key, value], ...]`, bytes `["b", text]`, a
-record the name of its class and its fields in order. Strings, numbers, booleans and null stand for themselves.
+A tuple is `["(", ...]`, a list `["[", ...]`, a frozen set `["{", ...]`, another one `["s", ...]`, a mapping `[":", [key, value],
+...]`, bytes `["b", text]`, a record the name of its class and its fields in order. Strings, numbers, booleans and null stand for
+themselves. Classes are those of a closed list, and records and enumerations of rules, whose names have their modules.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import json
 from collections.abc import Callable, Mapping, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import lru_cache
+from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
@@ -46,6 +49,7 @@ _CLASSES: tuple[type[Any], ...] = (
 )
 _FIELDS = {kind: tuple(field.name for field in fields(kind)) for kind in _CLASSES}
 _ENUMS: tuple[type[Enum], ...] = (finding.Safety, finding.Severity)
+_OF_RULES = "torchlift.rules."
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -70,8 +74,18 @@ def packed(value: Any) -> Any:
 
 
 def _packed_rarely(value: Any) -> Any:
+    kind = type(value)
     if isinstance(value, bytes):
         return ["b", value.decode("latin-1")]
+    if kind.__module__.startswith(_OF_RULES):
+        name = f"{kind.__module__}:{kind.__qualname__}"
+        if isinstance(value, Enum):
+            return [name, value.value]
+        return [name, *(packed(getattr(value, field)) for field in _fields_of_rules(kind))]
+    if isinstance(value, (list, dict, set)) and kind not in {list, dict, set}:
+        raise NotARecord(f"{kind.__name__} is not written")
+    if kind is set:
+        return ["s", *sorted(map(packed, value), key=json.dumps)]
     if isinstance(value, list):
         return ["[", *map(packed, value)]
     if isinstance(value, Set):
@@ -79,6 +93,43 @@ def _packed_rarely(value: Any) -> Any:
     if isinstance(value, Mapping):
         return [":", *([packed(key), packed(item)] for key, item in value.items())]
     raise NotARecord(f"{type(value).__name__} is not written")
+
+
+def _fields_of_rules(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a record that rules define, all of which its class takes in this order."""
+    if is_dataclass(kind) and all(field.init and not field.kw_only for field in fields(kind)):
+        return tuple(field.name for field in fields(kind))
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return tuple(kind._fields)
+    raise NotARecord(f"{kind.__name__} is not written")
+
+
+@lru_cache(maxsize=256)
+def _of_rules(name: str) -> Callable[[list[Any]], Any]:
+    """What reads records of a class that rules define.
+
+    Raises:
+        NotARecord: there is none.
+    """
+    module, _, qualified = name.partition(":")
+    if not module.startswith(_OF_RULES) or not qualified.isidentifier():
+        raise NotARecord(f"{name[:40]} is not read")
+    try:
+        kind = getattr(import_module(module), qualified)
+    except (ImportError, AttributeError):
+        raise NotARecord(f"there is no {name[:80]}") from None
+    if not isinstance(kind, type) or kind.__module__ != module:
+        raise NotARecord(f"{name[:80]} is no class")
+    if issubclass(kind, Enum):
+        return lambda items: kind(items[0])
+    count = len(_fields_of_rules(kind))
+
+    def read(items: list[Any]) -> Any:
+        if len(items) != count:
+            raise NotARecord(f"{name} has {count} fields")
+        return kind(*map(unpacked, items))
+
+    return read
 
 
 def unpacked(value: Any) -> Any:
@@ -91,9 +142,7 @@ def unpacked(value: Any) -> Any:
         return value
     if type(value) is not list or not value or type(value[0]) is not str:
         raise NotARecord("no tag")
-    read = _READERS.get(value[0])
-    if read is None:
-        raise NotARecord(f"{value[0][:40]} is not read")
+    read = _READERS.get(value[0]) or _of_rules(value[0])
     try:
         return read(value[1:])
     except (TypeError, ValueError, UnicodeError) as error:
@@ -115,6 +164,7 @@ _READERS: dict[str, Callable[[list[Any]], Any]] = {
     "(": lambda items: tuple(map(unpacked, items)),
     "[": lambda items: list(map(unpacked, items)),
     "{": lambda items: frozenset(map(unpacked, items)),
+    "s": lambda items: set(map(unpacked, items)),
     ":": lambda items: {unpacked(key): unpacked(item) for key, item in items},
     "b": lambda items: str(items[0]).encode("latin-1"),
     "TorchVersion": lambda items: TorchVersion(*map(int, items)),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from torchlift.notebook import read_source
-from torchlift.search.asked import Asked, Ear
+from torchlift.search.asked import Asked, Ear, Earlier, Knowledge
 from torchlift.search.glance import Glance
 from torchlift.search.module_files import ModuleFiles
 from torchlift.search.parties import Party, Wanted
@@ -38,11 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["Collector", "Deferred", "Project"]
 
 _MOST_USERS = 60
-
 Answer = TypeVar("Answer")
 Arguments = ParamSpec("Arguments")
-
-
 _IMPORT = Needle(b"import", whole=True)
 
 
@@ -115,6 +112,16 @@ class Project:
             self._changes = Changes(self._before, self, self._records.collectors)
         return not self._changes.concern(asked)
 
+    def take_over(self, earlier: Earlier) -> None:
+        """Ask an earlier run before anything is worked out; states that come of this one ask this one."""
+        self._records.earlier = self._answers.earlier = self._translations.earlier = earlier
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known by now that a later run may take over."""
+        known = self._translations
+        return Knowledge(self._records.read, known.exports, self._answers.known, self._users, known.asked_in)
+
     def _forget_before(self) -> None:
         self._before = self._changes = None
         self._answers.forget_before()
@@ -124,18 +131,9 @@ class Project:
         """Note what is asked until the end of the block; it counts as asked around the block, too."""
         return self._ear.listening()
 
-    def all_asked(self, asked: Asked) -> Asked:
-        """`asked` with what the meaning of names in the files that were read rests on: a view remembers what they mean."""
-        found, pending, names = Asked(), [asked], self._translations.asked_in
-        while pending:
-            some = pending.pop()
-            pending += [names[path] for path in some.files - found.files if path in names]
-            found.add(some)
-        return found
-
-    def beneath(self, asked: Asked) -> Asked:
-        """What the shared answers rest on that were asked for."""
-        return self.all_asked(self._answers.beneath(asked))
+    def all_asked(self, asked: Asked, *, beneath: bool = False) -> Asked:
+        """`asked`, or what the shared answers `beneath` it rest on, with what the meaning of names in the files read rests on."""
+        return self._translations.all_asked(self._answers.beneath(asked) if beneath else asked)
 
     def once(
         self,
@@ -319,9 +317,12 @@ class Project:
 
     def _users_before(self, path: str, name: str) -> tuple[tuple[str, ...] | None, Asked] | None:
         known = self._before._users.get((path, name)) if self._before is not None else None
-        if known is None or not self._ear.unheard(partial(self._still, known[1])):
-            return None
-        self._users[path, name] = known
+        if known is not None and not self._ear.unheard(partial(self._still, known[1])):
+            known = None
+        if known is None and self._answers.earlier is not None:
+            known = self._ear.unheard(partial(self._answers.earlier.users, (path, name)))
+        if known is not None:
+            self._users[path, name] = known
         return known
 
     def _search_uses(self, view: ModuleView, name: str) -> dict[str, list[tuple[ModuleView, Use]]] | None:
@@ -379,10 +380,8 @@ class Project:
         True in a package's `__init__`, for names in `__all__`, and when another file of the project imports the name from a
         module called like this one, reads it as an attribute of one, or may do so through a star import.
         """
-        if view.is_package:
-            return True
-        if binding.scope.kind != "module":
-            return False
+        if view.is_package or binding.scope.kind != "module":
+            return view.is_package
         for listed in view.scopes.module.bindings.get("__all__", ()):
             if listed.value is None or any(
                 isinstance(node, ast.Constant) and node.value == binding.name for node in walk(listed.value)
@@ -414,7 +413,7 @@ class Project:
 
     def _starring(self, module: bytes) -> frozenset[str]:
         """Files that import all names of a module that is called like this, wherever it stands, or of their own package."""
-        self._ear.asked.places.add(STAR)
+        self._ear.asked.texts.add((STAR, False))
         if self._stars is None:
             known = (self._before._stars if self._before is not None else None) or {}
             known = {path: stars for path, stars in known.items() if path not in self._changed}
@@ -424,6 +423,7 @@ class Project:
                     for path in self.files_holding(STAR.decode())
                 }
             )
+        self._ear.asked.files.update(self._stars)
         return frozenset(path for path, modules in self._stars.items() if module in modules or b"" in modules)
 
     def _reads_in(self, path: str) -> Reads | None:
@@ -446,4 +446,5 @@ class Project:
 
     def record(self, collector: Collector, path: str) -> Any:
         """What a collector records of one file; None if nothing."""
+        self._ear.asked.files.add(path)
         return self._records.of(collector, path)

@@ -198,7 +198,7 @@ def test_what_a_name_is_bound_to_does_not_depend_on_the_modules_that_are_not_par
     parsing._translations._may_export = lambda path, name: True  # type: ignore[method-assign]
     for name in names:
         assert sieving.translate(name, "p/c.py") == parsing.translate(name, "p/c.py")
-    assert len(sieving._translations._exports) <= len(parsing._translations._exports)
+    assert len(sieving._translations.exports) <= len(parsing._translations.exports)
 
 
 def test_of_modules_with_star_imports_only_those_with_the_name_are_parsed(

@@ -25,6 +25,7 @@ from torchlift.migrate.tell.report import render
 from torchlift.project import Project
 from torchlift.rules.registry import all_rules, url_of
 from torchlift.rules.rule import Bad
+from torchlift.view import ModuleView
 
 EXAMPLES = [example for rule in all_rules().values() for example in rule.examples]
 ACROSS_FILES = [example for example in EXAMPLES if example.files]
@@ -250,6 +251,36 @@ def test_after_an_edit_only_files_are_searched_that_may_interest_others_now(
     assert searched[1] == sorted(again)  # the first is that of the run without a cache
     assert not runs.remembered(mode=Mode.DIFF)
     assert searched[3] == []
+
+
+def test_after_an_edit_files_are_not_parsed_again_for_what_is_known_of_them(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Who scripts `Net`, what it inherits from, and what `compat` makes of names.
+    runs.put("net.py", "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x\n")
+    runs.put("script.py", "import torch\nfrom net import Net\n\ntorch.jit.script(Net()).save('n.pt')\n")
+    runs.put(
+        "hint.py", "import torch\nfrom compat import ger\n\n\n@torch.jit.unused\ndef f(x):\n    return ger(x, x)\n"
+    )
+    runs.put("compat.py", "from torch import ger\n")
+    runs.remembered()
+    parsed: list[str] = []
+    made = ModuleView.__init__
+
+    def noted(view: ModuleView, path: str, *arguments: object) -> None:
+        parsed.append(path)
+        made(view, path, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ModuleView, "__init__", noted)
+    assert not runs.remembered(mode=Mode.DIFF) and parsed
+    # What is said of a name in `compat` rests on who uses it.
+    for name, read in (("hint.py", {"hint.py", "compat.py"}), ("a.py", {"a.py"})):
+        runs.put(name, (runs.root / name).read_text() + "\n# one line more\n")
+        migrate([runs.root], project_config([runs.root]), mode=Mode.CHECK)
+        parsed.clear()
+        found = migrate([runs.root], project_config([runs.root]), mode=Mode.CHECK, cache=runs.cache)
+        assert set(parsed) == read
+        assert found == migrate([runs.root], project_config([runs.root]), mode=Mode.CHECK)
 
 
 def test_files_that_are_as_they_were_are_not_read(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:

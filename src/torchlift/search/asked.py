@@ -1,10 +1,11 @@
-"""What was asked about the files of a project, so that an answer can be told to hold still after some of them changed."""
+"""What was asked about the files of a project, so that an answer can be told to hold still after some of them changed, in the same run or in
+what a later one takes over."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 Result = TypeVar("Result")
 
@@ -75,3 +76,50 @@ class Ear:
             return work(), self.asked
         finally:
             self.asked = around
+
+
+Question = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A function of the project, and its further arguments."""
+User = tuple[str, str]
+"""A file, and a name in it of which it was asked who uses it."""
+
+
+class Exports(NamedTuple):
+    """What the names of one module are bound to, and the modules it imports everything from."""
+
+    names: dict[str, str | None]
+    stars: tuple[str, ...] = ()
+
+
+class Earlier(Protocol):
+    """Answers of an earlier run; each is None where it has to be worked out again."""
+
+    def record(self, collector: str, path: str) -> tuple[Any] | None:
+        """What a collector recorded of a file: one value, which may be None."""
+
+    def exports(self, path: str) -> Exports | None:
+        """What the names of a file are bound to."""
+
+    def answer(self, question: Question) -> tuple[Any, Asked] | None:
+        """A shared answer, and all that it rests on."""
+
+    def users(self, user: User) -> tuple[tuple[str, ...] | None, Asked] | None:
+        """The files that use a name, None if they cannot all be known, and all that this rests on."""
+
+
+class Knowledge(NamedTuple):
+    """What a state of a project knows that a later run may take over.
+
+    Attributes:
+        records: by path and collector.
+        exports: by path.
+        answers: those that are shared, and what each was made from.
+        users: the same of who uses a name.
+        names: what the meaning of names in a file rests on.
+    """
+
+    records: dict[str, dict[str, Any]]
+    exports: dict[str, Exports]
+    answers: dict[Question, tuple[Any, Asked]]
+    users: dict[User, tuple[tuple[str, ...] | None, Asked]]
+    names: dict[str, Asked]

@@ -6,8 +6,9 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from torchlift.notebook import is_notebook
 from torchlift.search.asked import Asked
-from torchlift.search.project_files import changed_texts
+from torchlift.search.project_files import MOST_TEXT, changed_texts
 from torchlift.search.records import Collector
 from torchlift.search.vocabulary import Needle
 
@@ -79,8 +80,12 @@ class Changes:
         return self._ends[path]
 
     def _place(self, text: bytes) -> bool:
-        """Whether a text stands in a changed file: its lines may be others."""
-        return any(text in project.data(path) for project in (self._before, self._after) for path in self._paths)
+        """Whether a text may stand in other lines of a changed file."""
+        return any(
+            _places(text, self._before.data(path)) != _places(text, self._after.data(path))
+            or (is_notebook(path) and (text in self._before.data(path) or text in self._after.data(path)))
+            for path in self._paths
+        )
 
     def _record(self, name: str) -> bool:
         """Whether a changed file has another record."""
@@ -110,3 +115,9 @@ def _largest(most: int, holds: Callable[[int], bool]) -> int:
         middle = (least + most + 1) // 2
         least, most = (middle, most) if holds(middle) else (least, middle - 1)
     return least
+
+
+def _places(text: bytes, data: bytes) -> tuple[bool, bool, list[int]]:
+    """Numbers of the lines in which a text stands, and what keeps a file from being searched."""
+    lines = enumerate(data.split(b"\n"), 1) if text in data else ()
+    return b"\0" in data[:1024], len(data) > MOST_TEXT, [number for number, line in lines if text in line]

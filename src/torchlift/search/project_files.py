@@ -20,7 +20,7 @@ _KEPT_NOTEBOOKS = 4_000_000
 _KEPT_WORDS_OF_TEXTS = 4_000_000
 _SEARCHES_THAT_PAY = 6
 """To take files apart costs as much as some searches through their bytes; who searches this often goes on."""
-_MOST_TEXT = 1_000_000
+MOST_TEXT = 1_000_000
 _NEVER_TEXT = tuple(
     ".pt .pt2 .pth .bin .safetensors .npy .npz .png .jpg .jpeg .gif .so .pyc .zip .gz .whl .pdf".split()
 )
@@ -83,7 +83,7 @@ class ProjectFiles:
         self._changed = before._changed | changed_texts(before._overlay, self._overlay)
         listed = frozenset(before._listed or ())
         with suppress(OSError):
-            if all((path in listed) == (self.size(path) <= _MOST_TEXT) for path in self._changed):
+            if all((path in listed) == (self.size(path) <= MOST_TEXT) for path in self._changed):
                 self._listed = before._listed
 
     def __getstate__(self) -> dict[str, Any]:
@@ -317,7 +317,7 @@ class ProjectFiles:
                 if name.endswith(_NEVER_TEXT):
                     continue
                 with suppress(OSError):
-                    if path in self._overlay or self.size(path) <= _MOST_TEXT:
+                    if path in self._overlay or self.size(path) <= MOST_TEXT:
                         yield path
 
 

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.search.asked import Earlier
 from torchlift.search.parties import Sighting
 from torchlift.search.prefilter import GroupedPrefilter
 from torchlift.source import SourceText, UnreadableSource
@@ -80,8 +81,18 @@ class Records:
         self._together: Mapping[str, Collector] = before._together if before is not None else {}
         self._sieve: GroupedPrefilter | None = before._sieve if before is not None else None
         self._alone: dict[str, GroupedPrefilter] = before._alone if before is not None else {}
+        self.earlier: Earlier | None = None
+        """What an earlier run knew."""
         self.collectors: dict[str, Collector] = before.collectors if before is not None else {}
         """Whoever's records were asked for, by name."""
+
+    @property
+    def read(self) -> dict[str, dict[str, Any]]:
+        """Records that were read, by path and collector."""
+        return {
+            path: {name: record for name, record in one.items() if record is not Deferred.DEFERRED}
+            for path, one in self.indexed.items()
+        }
 
     def collect_together(self, collectors: Iterable[Collector]) -> None:
         """A file that is parsed for the record of one of these is read for all of them."""
@@ -125,7 +136,10 @@ class Records:
                 )
             self.indexed[path] = dict.fromkeys(self._sieve.found(data), Deferred.DEFERRED)
         known = self.indexed[path]
-        if known.get(name) is Deferred.DEFERRED:
+        earlier = self.earlier.record(name, path) if self.earlier is not None and name in known else None
+        if known.get(name) is Deferred.DEFERRED and earlier is not None:
+            known = self.indexed[path] = {**known, name: earlier[0]}
+        elif known.get(name) is Deferred.DEFERRED:
             known = self.indexed[path] = {**known, name: self._read(collector, path)}
             for other, one in self._together.items() if name in self._together and not collector.reads_text else ():
                 if known.get(other) is Deferred.DEFERRED and not one.reads_text:

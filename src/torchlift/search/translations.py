@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.search.asked import Asked, Ear
+from torchlift.search.asked import Asked, Ear, Earlier, Exports
 from torchlift.search.module_files import ModuleFiles
 from torchlift.search.vocabulary import Needle, encoded
 from torchlift.view import Binding, ModuleView
 from torchlift.wrappers import Wrappers
 
-
-@dataclass(frozen=True)
-class _Exports:
-    """What the names of one module are bound to, and the modules it imports everything from."""
-
-    names: Mapping[str, str | None]
-    stars: tuple[str, ...] = ()
-
-
-_NO_EXPORTS = _Exports({})
+_NO_EXPORTS = Exports({})
 _STAR = lazy_pattern(rb"\bimport[\s\\]*\*")
 _NONE: frozenset[Any] = frozenset()
 _MOST_PARTS = 40
@@ -60,6 +51,8 @@ class Translations:
 
     Attributes:
         asked_in: what the translations rest on that were asked for names in a file, by path.
+        exports: what the names of modules are bound to, by path.
+        earlier: what an earlier run knew.
     """
 
     def __init__(
@@ -80,7 +73,8 @@ class Translations:
         self._holds = holds
         self._ear = ear
         self._stars: dict[str, bool] = {}
-        self._exports: dict[str, _Exports] = {}
+        self.exports: dict[str, Exports] = {}
+        self.earlier: Earlier | None = None
         self._translated: dict[_Key, str | None] = {}
         self._asked: dict[_Key, Asked] = {}
         # Modules that import from each other ask in circles. There a name means what it means if it is asked for first, whoever
@@ -94,11 +88,20 @@ class Translations:
 
     def _take_over(self, before: Translations, changed: frozenset[str]) -> None:
         self._stars = {path: star for path, star in before._stars.items() if path not in changed}
-        self._exports = {path: exports for path, exports in before._exports.items() if path not in changed}
+        self.exports = {path: exports for path, exports in before.exports.items() if path not in changed}
         for key, meaning in before._translated.items():
             asked = before._asked[key]
             if key not in before._circles and asked.files.isdisjoint(changed):
                 self._translated[key], self._asked[key] = meaning, asked
+
+    def all_asked(self, asked: Asked) -> Asked:
+        """`asked` with what the meaning of names in the files that were read rests on: a view remembers what they mean."""
+        found, pending, names = Asked(), [asked], self.asked_in
+        while pending:
+            some = pending.pop()
+            pending += [names[path] for path in some.files - found.files if path in names]
+            found.add(some)
+        return found
 
     def translate(self, name: str, importer: str) -> str | None:
         """What a name of the project is bound to: `compat.jit.trace` may be `torch.jit.trace`; None if unknown.
@@ -184,7 +187,7 @@ class Translations:
     def _may_export(self, path: str, name: str) -> bool:
         """Whether a module may bind a name, told from its bytes: it holds the name, or imports everything from another."""
         self._ear.asked.files.add(path)
-        if path in self._exports:
+        if path in self.exports or self._known_before(path):
             return True
         try:
             if path not in self._stars:
@@ -193,11 +196,18 @@ class Translations:
         except OSError:
             return False
 
-    def _exports_of(self, path: str) -> _Exports:
+    def _known_before(self, path: str) -> bool:
+        """Whether an earlier run knew what the names of a file are bound to."""
+        known = self.earlier.exports(path) if self.earlier is not None else None
+        if known is not None:
+            self.exports[path] = known
+        return known is not None
+
+    def _exports_of(self, path: str) -> Exports:
         self._ear.asked.files.add(path)
-        if path not in self._exports:
+        if path not in self.exports and not self._known_before(path):
             view = self._view(path)
-            self._exports[path] = _NO_EXPORTS
+            self.exports[path] = _NO_EXPORTS
             if view is not None:
                 names = {
                     name: meanings.pop()
@@ -206,8 +216,8 @@ class Translations:
                     for name, bound in view.scopes.module.bindings.items()
                 }
                 stars = tuple(module for module in map(view.absolute, view.scopes.stars) if module)
-                self._exports[path] = _Exports(names, stars)
-        return self._exports[path]
+                self.exports[path] = Exports(names, stars)
+        return self.exports[path]
 
     @staticmethod
     def _meaning(view: ModuleView, binding: Binding) -> str | None:
