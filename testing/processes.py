@@ -156,6 +156,8 @@ class FreshProcesses:
         return statuses
 
     def _started_zygote(self) -> subprocess.Popen[str]:
+        if self._zygote is not None and self._owner == os.getpid() and self._zygote.poll() is not None:
+            self.close()  # somebody ended it between two jobs
         if self._zygote is None or self._owner != os.getpid():  # a fork of this process needs one of its own
             self._owner = os.getpid()
             with tempfile.TemporaryFile() as errors:

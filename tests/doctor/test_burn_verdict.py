@@ -180,7 +180,7 @@ def test_time_and_power_are_told_before() -> None:
     smokes = [load_smoke(id) for id in ("alloc", "burn-matmul", "burn-memory", "burn-pcie")]
     gpus = [Gpu(index, power_limit=700.0, processes=0) for index in range(8)]
     text = announcement(smokes, [f"cuda:{index}" for index in range(8)], gpus, 60.0)
-    assert text == "Burn: 8 devices under full load, about 4 minutes. Up to 5.6 kW, 0.35 kWh in all. Ctrl-C ends it.\n"
+    assert text == "Burn: 8 devices under full load, about 3 minutes. Up to 5.6 kW, 0.3 kWh in all. Ctrl-C ends it.\n"
     assert estimate(smokes, 8, 600.0) > 900 + 8 * 90
     busy = announcement(smokes, ["cuda:0"], [Gpu(0, processes=2)], 60.0)
     assert (

@@ -174,3 +174,13 @@ def test_switched_off_torchscript_loads_a_copy_and_only_what_was_saved(processes
     assert seen == Container("list", (("[0]", Scalar("int", 0)), ("[1]", Scalar("bool", False))))
     refused = run_program(Program(code), "torch.jit.load('b.pt')", eager=True, processes=processes).result
     assert isinstance(refused, Raised) and "only what the same program saved" in refused.message
+
+
+def test_a_helper_process_that_somebody_ended_is_started_again() -> None:
+    with FreshProcesses() as processes:
+        first = run_program(Program("result = 1"), processes=processes)
+        helper = processes._zygote
+        assert helper is not None
+        helper.kill()
+        helper.wait()
+        assert run_program(Program("result = 1"), processes=processes) == first
