@@ -93,7 +93,7 @@ def _advice(row: Gone, settings: Settings) -> str:
     package = row.release.package
     assert row.last is not None
     if "._" in row.name:
-        return f"It was never part of {package}'s interface and has no successor of that name. {row.last.opening} is the last to have it."
+        return f"It was never part of {package}'s interface, and torch names no successor. {row.last.opening} is the last to have it."
     return f"{row.release.opening} has nothing in its place. {row.last.opening} is the last release with it."
 
 

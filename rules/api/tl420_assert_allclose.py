@@ -38,6 +38,11 @@ _OLD = OldName(
     TorchVersion(1, 12),
 )
 
+_TIGHTER = (
+    "the new tolerances are tighter (float32: 1.3e-6 and 1e-5 instead of 1e-4 and 1e-5; Python's floats: 1e-7 both, where they were "
+    "compared as float32), so a test may fail that passed."
+)
+
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
@@ -64,10 +69,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             "two lists are compared number by number."
         )
         if "rtol" not in given or "atol" not in given:
-            review += (
-                " Without `rtol` and `atol` the new tolerances are tighter (float32: 1.3e-6 and 1e-5 instead of 1e-4 and 1e-5; "
-                "Python's floats: 1e-7 both, where they were compared as float32), so a test may fail that passed."
-            )
+            review += f" Without `rtol` and `atol` {_TIGHTER}"
+        elif any(given[key].constant is ... or given[key].constant is None for key in ("rtol", "atol")):
+            review += f" Where `rtol` and `atol` are None, {_TIGHTER}"
         return changed("Use `torch.testing.assert_close`", (edit, *name[1]), TorchVersion(1, 9), review)
 
     yield from old_uses("TL420", use, context, _OLD, answer)
@@ -94,6 +98,15 @@ EXAMPLES = (
         safety="unsafe",
         why="tolerances left to torch",
         run="import torch\na = torch.ones(3)\nresult = [test(a, a + 5e-5) is None]",
+        differs="The values differ by less than the old tolerance and more than the new one.",
+    ),
+    Bad(
+        "import torch\n\n\ndef near(a, b, rtol=None, atol=None):\n    torch.testing.assert_allclose(a, b, rtol=rtol, atol=atol)\n",
+        "import torch\n\n\ndef near(a, b, rtol=None, atol=None):\n"
+        "    torch.testing.assert_close(a, b, rtol=rtol, atol=atol, equal_nan=True, check_dtype=False)\n",
+        safety="unsafe",
+        why="tolerances that may be None, which the message says",
+        run="a = torch.ones(3)\nresult = [near(a, a + 5e-5) is None]",
         differs="The values differ by less than the old tolerance and more than the new one.",
     ),
     Bad(
