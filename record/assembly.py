@@ -21,7 +21,7 @@ from torchlift.record.distributed_jobs import recorded_jobs
 from torchlift.record.error_texts import reworded, the_same_in_every_run
 from torchlift.record.source_places import SourcePlaces
 from torchlift.record.spool import Event, Told, read_spool
-from torchlift.record.values import ValueMaker
+from torchlift.record.values import ValueMaker, united
 
 _READ = "torch.jit.load"
 
@@ -48,7 +48,7 @@ def assembled(spool: Path, root: Path, since: int) -> RecordedEvidence:
     writers: dict[str, set[str]] = defaultdict(set)
     evidence.sites, lost = _sites(told, places, maker, writers)
     evidence.files = _archives(told, places, writers)
-    evidence.loads = _loads(told, places)
+    evidence.loads = _loads(told, places, maker)
     evidence.distributed = recorded_jobs(told, places)
     evidence.problems = [*lost, *_problems(told, places, evidence)]
     reworded(evidence, stable)
@@ -165,7 +165,7 @@ def _archives(told: Told, places: SourcePlaces, writers: dict[str, set[str]]) ->
     return list(found.values())
 
 
-def _loads(told: Told, places: SourcePlaces) -> list[RecordedLoad]:
+def _loads(told: Told, places: SourcePlaces, maker: ValueMaker) -> list[RecordedLoad]:
     found: dict[str, RecordedLoad] = {}
     for event in told.of("load", "read"):
         site = places.shown(event["place"])
@@ -177,7 +177,9 @@ def _loads(told: Told, places: SourcePlaces) -> list[RecordedLoad]:
         load.refused = event.get("refused")
         place = places.at(event["place"], _READ if is_script else "torch.load")
         load.text_sha = None if place is None else place.text_sha
-        found[json.dumps(asdict(load), sort_keys=True)] = load
+        known = found.setdefault(json.dumps(asdict(load), sort_keys=True), load)
+        if is_script:
+            known.calls = united([*known.calls, *maker.calls_of_loaded(event)])
     return list(found.values())
 
 

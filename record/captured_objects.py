@@ -32,11 +32,12 @@ class CapturedObjects:
         self._made: dict[str, list[tuple[str, str, Via]]] = defaultdict(list)
         self.written: dict[str, list[Event]] = defaultdict(list)
         """What each object was written to."""
-        writers: dict[str, set[str]] = defaultdict(set)
+        self.writers: dict[str, set[str]] = defaultdict(set)
+        """Captured objects that were written to an archive, by its hash."""
         for event in told.of("wrote"):
             if event["object"] is not None:
                 self.written[event["object"]].append(event)
-                writers[event["content"]].add(event["object"])
+                self.writers[event["content"]].add(event["object"])
         for event in told.of("made"):
             part = event["via"] == "part"
             self._add(
@@ -51,7 +52,7 @@ class CapturedObjects:
             if event["object"] is not None:
                 if event.get("proof"):
                     self.proofs[event["object"]] = event["proof"]
-                for writer in sorted(writers[event["content"]]):
+                for writer in sorted(self.writers[event["content"]]):
                     self._add(writer, event["object"], "", "load")
 
     def _add(self, source: str, number: str, prefix: str, via: Via) -> None:

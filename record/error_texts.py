@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from torchlift.evidence.records import EagerProof, ExportProof, Proof, RecordedEvidence
+from torchlift.evidence.records import EagerProof, ExportProof, Proof, RecordedCall, RecordedEvidence
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _PATH = re.compile(r"""(?<![\w.<:/])/(?:[^\s/'"`:,;()<>]+/)+(?=[^\s/'"`:,;()<>])""")
@@ -21,13 +21,12 @@ def reworded(evidence: RecordedEvidence, change: Change) -> None:
         problem.error = change(problem.error)
     for load in evidence.loads:
         load.refused = load.refused and change(load.refused)
+        _reword_calls(load.calls, change)
     for site in evidence.sites:
         for failed in site.failed:
             failed.message = change(failed.message)
         for value in site.values:
-            for call in value.calls:
-                if isinstance(call.out, dict) and isinstance(call.out.get("raised"), str):
-                    call.out = {"raised": change(call.out["raised"])}
+            _reword_calls(value.calls, change)
             if value.proof is not None:
                 _reword_proof(value.proof, change)
 
@@ -50,6 +49,12 @@ def kind_of_error(text: str) -> str:
     """What stands before the colon, such as the class of an exception, if that is words only; all else may be data."""
     head = text.partition(":")[0].strip()
     return head if _KIND.fullmatch(head) else "left out" if head else ""
+
+
+def _reword_calls(calls: list[RecordedCall], change: Change) -> None:
+    for call in calls:
+        if isinstance(call.out, dict) and isinstance(call.out.get("raised"), str):
+            call.out = {"raised": change(call.out["raised"])}
 
 
 def _reword_proof(proof: Proof, change: Change) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from torchlift.evidence.records import RecordedEvidence, RecordedValue
+from torchlift.evidence.records import RecordedCall, RecordedEvidence, RecordedValue
 from torchlift.record.error_texts import kind_of_error, reworded
 
 
@@ -19,16 +19,22 @@ def redacted(evidence: RecordedEvidence) -> RecordedEvidence:
             failed.tests = [_hashed(test) for test in failed.tests]
         for value in site.values:
             _redact_value(value)
+    for load in evidence.loads:
+        _redact_calls(load.calls)
     reworded(evidence, kind_of_error)
     return evidence
 
 
-def _redact_value(value: RecordedValue) -> None:
-    for call in value.calls:
+def _redact_calls(calls: list[RecordedCall]) -> None:
+    for call in calls:
         call.tests = [_hashed(test) for test in call.tests]
         call.args = [_without_texts(item) for item in call.args]
         call.kwargs = {name: _without_texts(item) for name, item in call.kwargs.items()}
         call.out = _without_texts(call.out)
+
+
+def _redact_value(value: RecordedValue) -> None:
+    _redact_calls(value.calls)
     if value.example is not None:
         value.example.args = [_without_texts(item) for item in value.example.args]
         value.example.kwargs = {name: _without_texts(item) for name, item in value.example.kwargs.items()}

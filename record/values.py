@@ -78,13 +78,20 @@ class ValueMaker:
             (event["class_of_output"] for event in calls if event["class_of_output"]), None
         )
         inside = inside_calls(capture.get("proof"))
-        value.calls = _united([*value.calls, *(call for part in inside for call in part.calls)])
+        value.calls = united([*value.calls, *(call for part in inside for call in part.calls)])
         value.wrote = list({json.dumps(vars(one), sort_keys=True): one for one in value.wrote}.values())
         touches = [event for one in reached for event in self._touches[one.number]]
         value.operations = self._touched(touches, "operation")
         value.attributes = self._touched(touches, "attribute")
         value.varied, value.dtypes_varied = _variation(value)
         return value
+
+    def calls_of_loaded(self, read: Event) -> list[RecordedCall]:
+        """What was called of an archive that nothing captured in the run had written."""
+        if read["object"] is None or self.objects.writers.get(read["content"]):
+            return []
+        reached = self.objects.all_of(read["object"])
+        return united([self._call(event, one.prefix, "load") for one in reached for event in self._calls[one.number]])
 
     def _call(self, event: Event, prefix: str, via: Any) -> RecordedCall:
         return RecordedCall(
@@ -163,7 +170,8 @@ def proof_of(path: str | None) -> Proof | None:
         return Proof(unproved=f"the prover left an answer that cannot be read: {error}")
 
 
-def _united(calls: list[RecordedCall]) -> list[RecordedCall]:
+def united(calls: list[RecordedCall]) -> list[RecordedCall]:
+    """Calls that are alike as one, which counts them."""
     found: dict[str, RecordedCall] = {}
     for call in calls:
         own = (call.method, call.args, call.kwargs, call.out, call.training, vars(call.context), call.via, call.site)

@@ -156,7 +156,7 @@ def _unknown(value: Any) -> bool:
 
 
 def from_evidence(evidence: Any, content: str, method: str) -> list[GivenInputs]:
-    """Inputs of recorded calls of values that were written to this archive, most frequent first.
+    """Inputs of recorded calls of values that were written to this archive or loaded from it, most frequent first.
 
     Args:
         evidence: a `RecordedEvidence`.
@@ -164,12 +164,16 @@ def from_evidence(evidence: Any, content: str, method: str) -> list[GivenInputs]
         method: that was called.
     """
     found: dict[str, GivenInputs] = {}
-    for site in evidence.sites:
-        for value in site.values:
-            if not any(one.content == content for one in value.wrote):
-                continue
-            for call in sorted(value.calls, key=lambda call: -call.count):
-                if call.method == method:
-                    given = GivenInputs(call.args, call.kwargs, "evidence", f"recorded at {site.file}:{site.line}.")
-                    found.setdefault(str(given), given)
+    told = [
+        (value.calls, f"{site.file}:{site.line}")
+        for site in evidence.sites
+        for value in site.values
+        if any(one.content == content for one in value.wrote)
+    ]
+    told += [(load.calls, load.site.rpartition(":")[0]) for load in evidence.loads if load.content == content]
+    for calls, place in told:
+        for call in sorted(calls, key=lambda call: -call.count):
+            if call.method == method:
+                given = GivenInputs(call.args, call.kwargs, "evidence", f"recorded at {place}.")
+                found.setdefault(str(given), given)
     return list(found.values())

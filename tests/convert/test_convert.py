@@ -26,6 +26,7 @@ from torchlift.convert.road.step import FoundInputs, NoResult, Task
 from torchlift.convert.road.trying import first_that_runs
 from torchlift.convert.schemas import PUBLISHED
 from torchlift.convert.translation.eager import python_of
+from torchlift.evidence.file import read_evidence
 from torchlift.evidence.records import RecordedEvidence
 from torchlift.json_records.reading import read_record
 from torchlift.json_records.schema import schema_text
@@ -222,6 +223,26 @@ def test_inputs_are_taken_from_calls_that_a_run_recorded_of_this_archive(tmp_pat
     (given,) = from_evidence(evidence, evidence_hash(path), "forward")
     assert (given.args, given.source, given.said) == (["float32[7,6]"], "evidence", "recorded at a.py:3.")
     assert from_evidence(evidence, "another", "forward") == []
+
+
+def test_calls_of_an_archive_whose_source_is_lost_are_recorded_and_taken_from_evidence(tmp_path: Path) -> None:
+    archive = archives.write("scripted_mlp", tmp_path)
+    program = f"import torch\n\nmodel = torch.jit.load('{archive.name}')\nfor rows in (5, 5, 9):\n    model(torch.rand(rows, 6))\n"
+    (tmp_path / "use.py").write_text(program)
+    line = [sys.executable, "-m", "torchlift", "record", "-o", "evidence.json", "--", sys.executable, "use.py"]
+    subprocess.run(line, cwd=tmp_path, check=True, capture_output=True, timeout=300)
+    evidence = read_evidence(tmp_path / "evidence.json")
+    assert not evidence.sites
+    (load,) = evidence.loads
+    assert [(call.args, call.count, call.via, call.site) for call in load.calls] == [
+        (["float32[5,6]"], 2, "load", "use.py:5:5"),
+        (["float32[9,6]"], 1, "load", "use.py:5:5"),
+    ]
+    given = from_evidence(evidence, evidence_hash(archive), "forward")
+    assert [(one.args, one.said) for one in given] == [
+        (["float32[5,6]"], "recorded at use.py:3."),
+        (["float32[9,6]"], "recorded at use.py:3."),
+    ]
 
 
 def test_inputs_that_were_found_by_trying_are_said_to_be_an_assumption(

@@ -78,6 +78,8 @@ def _ordered(evidence: RecordedEvidence) -> RecordedEvidence:
     for archive in evidence.files:
         archive.writers.sort()
         archive.readers.sort()
+    for load in evidence.loads:
+        load.calls.sort(key=_order_of_call)
     evidence.loads.sort(key=lambda load: (load.site, load.content or ""))
     evidence.distributed.sort(key=lambda group: (group.site or "", group.world, group.backend or ""))
     evidence.problems.sort(key=lambda problem: (problem.what, problem.site or "", problem.error))

@@ -278,6 +278,8 @@ class RecordedLoad:
     """What the load raised: class and first line; null if it did not."""
     text_sha: str | None = None
     """`places.text_sha` of the call."""
+    calls: list[RecordedCall] = field(default_factory=list)
+    """Of what was loaded from an archive that nothing captured in the run had written; others stand under their capture."""
 
 
 @dataclass
