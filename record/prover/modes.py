@@ -27,8 +27,6 @@ def modes_now(torch: Any, module: Any) -> dict[str, Any]:
 
 def entered(torch: Any, modes: dict[str, Any]) -> Any:
     """A context in which the modes hold; the default dtype and the precision of matrix products are set for good."""
-    import contextlib
-
     stack = contextlib.ExitStack()
     torch.set_default_dtype(getattr(torch, modes["default"].replace("torch.", "")))
     if modes["inference"]:

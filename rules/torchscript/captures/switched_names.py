@@ -37,11 +37,11 @@ def switched_name(use: Use, context: Context, code: str, message: str) -> Findin
     """
     view = context.view
     statement = view.parent(use.node)
-    if drops(context) and isinstance(statement, ast.Assign) and _is_unread(view, statement, context):
-        gone = Fix("Delete the name, which nothing reads", Safety.SAFE, (DeleteStatement(view.span(statement)),))
-        return Finding(code, view.path, view.span(use.node), message, Severity.WARNING, None, gone)
     if not drops(context) or not isinstance(statement, ast.Assign):
         return None
+    if _is_unread(view, statement, context):
+        gone = Fix("Delete the name, which nothing reads", Safety.SAFE, (DeleteStatement(view.span(statement)),))
+        return Finding(code, view.path, view.span(use.node), message, Severity.WARNING, None, gone)
     fix, review = _branch(view, statement) or _rebound(use, statement, context) or (None, None)
     return Finding(code, view.path, view.span(use.node), message, Severity.WARNING, review, fix) if fix else None
 
