@@ -48,13 +48,13 @@ def _stands_by(view: ModuleView, node: ast.AST) -> bool:
     """Whether a use is tried or asked for only because an old torch may lack it, and nothing around it knows the new names."""
     child: ast.AST = node
     for around in view.ancestors(node):
-        within = any(child is statement for statement in getattr(around, "body", ()))
-        if within and isinstance(around, ast.Try):
-            tried = around.handlers and isinstance(view.statement(node), (ast.Import, ast.ImportFrom))
-        else:
-            tried = within and isinstance(around, ast.If) and _asks_for_old(view, around.test)
-        if tried and isinstance(around, ast.stmt) and not _names_the_new(view, around):
-            return True
+        if isinstance(around, (ast.Try, ast.If)) and any(child is statement for statement in around.body):
+            if isinstance(around, ast.Try):
+                tried = bool(around.handlers) and isinstance(view.statement(node), (ast.Import, ast.ImportFrom))
+            else:
+                tried = _asks_for_old(view, around.test)
+            if tried and not _names_the_new(view, around):
+                return True
         child = around
     return False
 
@@ -87,6 +87,11 @@ EXAMPLES = (
         "    else:\n        autocast = contextlib.nullcontext\n    with autocast():\n        return model(x)\n",
         why="a question first",
     ),
+    Ok(
+        "import torch\n\n\ndef run(model, x, amp):\n    with torch.cuda.amp.autocast() if amp else torch.no_grad():\n        return model(x)\n",
+        "a choice in one expression, which has a body that is no list",
+    ),
+    Ok("import torch\n\nmake = lambda: torch.cuda.amp.GradScaler()\n", "nothing stands by in a lambda"),
     Ok(
         "try:\n    from torch.amp import GradScaler\nexcept ImportError:\n    from torch.cuda.amp import GradScaler\n",
         "the new name first",

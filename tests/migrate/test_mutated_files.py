@@ -77,6 +77,12 @@ FOUND = {
         "    def run(self, x: int) -> Any:\n        pass\n\n    def run(self, x):\n        return x\n"
     ),
     "a line that goes on into a blank one, above what goes": "import torch\n\n\nimport torch as th\n \\\n\ntorch.jit.script(swish)\n",
+    "a suppression that goes from a line that the one above goes on into": (
+        "import torch\n \\\n  # torchlift: ignore[TL101] why\nclass Act:\n    def f(x):\n        return x + 1\n"
+    ),
+    "the same at the end of a function": (
+        "import torch\n\n\ndef f(x):\n    return x\n    \\\n    # torchlift: ignore[TL101] why\n\n\ndef g(x):\n    return x\n"
+    ),
     "a form feed in a comment": "for item in items:\n    from torchvision.models import resnet50  # \x0c\n\nmodel = resnet50(pretrained=True)\n",
     "a loop that members of a group leave": (
         "import torch.distributed as dist\n\n\ndef build(world):\n    for first in range(0, world, 2):\n        ranks = [first, first + 1]\n"

@@ -84,11 +84,16 @@ def insert_lines(view: ModuleView, span: Span, lines: list[str], where: str) -> 
 
 
 def edit_comment(source: SourceText, span: Span, text: str) -> TextEdit:
-    """Replace a comment, or remove it with the white space before it and, if it stands alone, its line."""
+    """Replace a comment, or remove it with the white space before it and, if it stands alone, its line.
+
+    The line stays, empty, where a backslash ends the line above: it would go on into what follows.
+    """
     if text:
         return TextEdit(span, text)
-    start = source.line_starts[source.location(span.start)[0] - 1]
+    line, _ = source.location(span.start)
+    start = source.line_starts[line - 1]
     before = source.text[start : span.start]
-    if not before.strip(_BLANK):
+    goes_on = line > 1 and source.line(line - 1).rstrip("\r\n").endswith("\\")
+    if not before.strip(_BLANK) and not goes_on:
         return TextEdit(Span(start, line_end(source, span.end)), "")
     return TextEdit(Span(start + len(before.rstrip(_BLANK)), span.end), "")
