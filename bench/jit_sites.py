@@ -46,7 +46,7 @@ _STAND_INS = (
 # The part of a help text that says why nothing is rewritten; the first that is there counts.
 _DECIDING = (
     re.compile(r"The fix needs torch>=N"),
-    re.compile(r"It has to stay as long as [^.;,]*"),
+    re.compile(r"Keep it as long as [^.;,]*"),
     re.compile(r"(?:Not rewritten|Needs review):.*?(?:[;.](?= |$))"),
     re.compile(r".*?[:;.](?= |$)"),
 )

@@ -13,7 +13,7 @@ from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
 _SINCE = TorchVersion(1, 9)
-_NOT_RUN = "torch.{} raises in every release since {}, so the two cannot be compared any more."
+_NOT_RUN = "torch.{} raises in every release since {}, so the two were not run side by side."
 
 _SOLVE = OldName(
     "torch.solve",
@@ -162,7 +162,7 @@ RULE = Rule(
         "`solve` and `lstsq` take the matrix first and give other results, `eigh` reads the other triangle."
     ),
     fix=(
-        "Always for review, because no release has both functions to compare. Offered where the code uses only what the new "
+        "Always for review, because no release since has both functions to compare. Offered where the code uses only what the new "
         "function gives too: `.solution`, `[0]` or an unpacked result whose second part nobody reads."
     ),
     targets=tuple(_NAMES),

@@ -15,7 +15,7 @@ RULE = Rule(
     code="TL422",
     name="sdp-kernel",
     summary="`torch.backends.cuda.sdp_kernel`, deprecated in favour of `torch.nn.attention.sdpa_kernel`",
-    why="It warns since 2.4 and will be removed. The new context manager takes the list of backends that the flags stood for.",
+    why="It warns since 2.3 and will be removed. The new context manager takes the list of backends that the flags stood for.",
     fix="Safe where the flags are written out: the list is the one that the old function builds.",
     targets=("torch.backends.cuda.sdp_kernel",),
     triggers=("sdp_kernel",),
@@ -23,6 +23,7 @@ RULE = Rule(
     aliases=("TOR101", "TOR103"),
     sources=(
         "torch/backends/cuda/__init__.py:679-713 of torch 2.13.0; https://github.com/pytorch/pytorch/pull/114689",
+        "torch/backends/cuda/__init__.py:330 of 2.3.1: the same warning and list, with `CUDNN_ATTENTION`; read 2026-11-26",
     ),
 )
 

@@ -45,7 +45,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         fix = Fix("Leave out `volatile`", Safety.SAFE, (EditCall(span, drop=("volatile",)),))
         yield Finding("TL439", view.path, span, "`volatile=False` says nothing since torch 0.4, and warns.", fix=fix)
         return
-    message = "`volatile` has no effect since torch 0.4: the graph is recorded, and its memory kept."
+    message = "`volatile` has no effect since torch 0.4: without `torch.no_grad()` the graph is recorded, and its memory kept."
     advice = "Put what is computed from it under `with torch.no_grad():`, and leave out `volatile`."
     if not isinstance(given, ast.Constant):
         advice = f"Put what is computed from it under `with torch.set_grad_enabled(not ({view.source.slice(view.span(given))})):`, and leave out `volatile`."

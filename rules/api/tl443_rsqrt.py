@@ -37,7 +37,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if not isinstance(around.left, (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)):
         above = f"({above})"
     new = root if single else f"{above} * {root}"
-    message = "A square root and a division are two steps where `torch.rsqrt` is one."
+    message = "`torch.rsqrt` is the square root and its reciprocal in one step."
     advice = f"`{new}` does the same, up to the last bits; measure whether it is faster here."
     yield Finding("TL443", view.path, view.span(around), message, Severity.INFO, advice)
 

@@ -37,7 +37,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         workers = call.args[_POSITION]
     if workers is not None and not (isinstance(workers, ast.Constant) and workers.value == 0):
         return
-    message = "This `DataLoader` loads in the process that trains, which waits for every batch."
+    message = "This `DataLoader` loads in the process that asks it for batches, which waits for each."
     advice = "Pass `num_workers` above 0, with `persistent_workers=True` where epochs are short, if the dataset does real work."
     yield Finding("TL444", view.path, view.span(call), message, Severity.INFO, advice)
 

@@ -55,7 +55,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if not certain and not _NAMED_LOSS.fullmatch(name):
         return
     of = view.source.slice(view.span(node.value))
-    message = f"`{of}.data[0]` raises IndexError: a loss is a tensor without dimensions since torch 0.4."
+    where = "" if certain else f" where `{of}` is one number"
+    message = f"`{of}.data[0]` raises IndexError{where}: since torch 0.4 that is a tensor without dimensions."
     doubt = (
         "the number is taken to be what is wanted" if certain else f"`{of}` is taken to be one number, as its name says"
     )

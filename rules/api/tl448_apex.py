@@ -25,7 +25,8 @@ _ADVICE = {
     "apex.amp.half_function": "Write `@torch.amp.custom_fwd` for a function of autograd, or call it under `torch.amp.autocast`.",
     "apex.amp.float_function": 'Call it under `torch.amp.autocast("cuda", enabled=False)` with `.float()` inputs.',
     "apex.parallel.DistributedDataParallel": "Write `torch.nn.parallel.DistributedDataParallel(model, device_ids=[local_rank])`; "
-    "`delay_allreduce`, `message_size` and `gradient_average` have no counterpart, and gradients are averaged.",
+    "`bucket_cap_mb` is what `message_size` was, in MiB; `delay_allreduce` and `gradient_average` have no counterpart, and "
+    "gradients are averaged.",
     "apex.parallel.Reducer": "`torch.nn.parallel.DistributedDataParallel` reduces gradients itself; by hand it is "
     "`torch.distributed.all_reduce`.",
     "apex.RNN": "Take the modules of `torch.nn`: `LSTM`, `GRU`, `RNN`.",

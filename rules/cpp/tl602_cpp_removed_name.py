@@ -48,6 +48,7 @@ RULE = Rule(
 _DISPATCH = lazy_pattern(r"\bAT_DISPATCH_\w+\s*\(")
 _TYPE = lazy_pattern(r"(?:\.|->)\s*type\s*\(\s*\)\s*\Z")
 _DISPATCH_SINCE = TorchVersion(2, 6)
+_MACRO = lazy_pattern(r"[ \t]*#[ \t]*define[ \t]+\w+\(([^()]*)\)")
 _PLAIN = lazy_pattern(r"(?<![\w.:>#])[A-Z_]\w{3,}")
 
 
@@ -73,8 +74,17 @@ def _uses(view: TextView, project: Project, branches: Branches) -> Iterator[tupl
     for match in _PLAIN.finditer(view.code):
         name = match[0]
         release = table.macros.get(name) or table.names.get(name) or table.gone_with_its_macro(name)
-        if release is not None and branches.may_compile(match.start(), name) and not project.once(_defines, name):
+        if release is None or not branches.may_compile(match.start(), name) or project.once(_defines, name):
+            continue
+        if not _is_macro_parameter(view.code, match):
             yield name, release, Span(*match.span())
+
+
+def _is_macro_parameter(code: str, name: re.Match[str]) -> bool:
+    """Whether a name is a parameter of the `#define` that it stands in, whose lines are one in `code`."""
+    line = code.rfind("\n", 0, name.start()) + 1
+    macro = _MACRO.match(code, line)
+    return macro is not None and name[0] in re.findall(r"\w+", macro[1])
 
 
 def _finding(view: TextView, found: list[tuple[str, TorchVersion, Span]]) -> Finding:
@@ -171,6 +181,11 @@ EXAMPLES = (
         "#include <ATen/ATen.h>\n\nauto [values, vectors] = at::symeig(matrix, true);\n",
         why="a function",
         path="csrc/eig.cpp",
+    ),
+    Ok(
+        "#include <torch/extension.h>\n#define SUM_OF(name, THTensor) \\\n  int sum_##name(THTensor* x, THTensor* y);\nSUM_OF(half, Own)\n",
+        "a parameter of a macro",
+        "sum.h",
     ),
     Ok(
         '#include <torch/extension.h>\n#ifndef AT_CHECK\n#define AT_CHECK TORCH_CHECK\n#endif\n\nvoid f() { AT_CHECK(true, ""); }\n',

@@ -45,8 +45,8 @@ _FLAG = lazy_pattern(
 )
 _IN_A_STRING = lazy_pattern(r"-D_GLIBCXX_USE_CXX11_ABI=0")
 _MESSAGE = (
-    "The wheels of torch 2.7 and later have the other C++ ABI (`_GLIBCXX_USE_CXX11_ABI=1`): what is compiled with 0 does not link "
-    "with them."
+    "The wheels of torch 2.7 and later have the other C++ ABI (`_GLIBCXX_USE_CXX11_ABI=1`): what is compiled with 0 does not "
+    "find their functions that take strings."
 )
 _HELP = (
     "Leave the definition out, or take the value from torch: `${TORCH_CXX_FLAGS}` in CMake, `torch._C._GLIBCXX_USE_CXX11_ABI` in "

@@ -100,11 +100,13 @@ def repair(view: TextView, item: PinSet, settings: Settings, project: Project) -
 def _moved(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, project: Project) -> Move:
     named, told = wheel.named, wheel.told
     try:
+        _check_others(view, item, wheel)
         rewrites, pythons = _rewrites(view, item, wheel), _pythons(view, item, wheel)
         kernels = _kernels(item, wheel, project)
     except _Obstacle as obstacle:
         return Move(None, f"{told} {obstacle}")
-    doubt = wheel.doubt or kernels or _doubt(view, item, wheel, settings) or _python_doubt(view, item, wheel)
+    further = kernels or _doubt(view, item, wheel, settings) or _python_doubt(view, item, wheel)
+    doubt = f"{wheel.doubt} {further[0].upper()}{further[1:]}" if wheel.doubt and further else wheel.doubt or further
     if pythons:
         rewrites += pythons
         named += f" and Python 3.{min(pythons_of(wheel.version))}"
@@ -192,8 +194,20 @@ def _bound_elsewhere(view: TextView, item: PinSet, torch: list[Pin]) -> str:
         if not any(span.contains(Span(*match.span())) for span in own):
             number, _ = view.source.location(match.start())
             return f"line {number} is made for the old torch too ({match[0]})."
+    return ""
+
+
+def _check_others(view: TextView, item: PinSet, wheel: Wheel) -> None:
+    """Refuse to move a torch that another command of the same file installs a package for.
+
+    Raises:
+        _Obstacle: there is one, and it says which.
+    """
+    if not item.named("torch") or [pin.exact.public for pin in item.named("torch") if pin.exact] == [wheel.version]:
+        return
     others = [pin.name for other in sets_of(view) for pin in other.pins if _is_bound(pin)]
-    return f"{others[0]} in this file is bound to one torch or CUDA." if others else ""
+    if others:
+        raise _Obstacle(f"{others[0]} in this file is bound to one torch or CUDA too, so nothing is rewritten.")
 
 
 def _rewrites(view: TextView, item: PinSet, wheel: Wheel) -> tuple[ReplaceText, ...]:

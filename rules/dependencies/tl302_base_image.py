@@ -192,7 +192,7 @@ def _torch_image(
         message = f"{held}, and {whose} torch {release} in its place"
         message += f", for CUDA {_spelled(cuda)}, which the image's compiler is not of." if other and cuda else "."
         severity = Severity.WARNING if other and _COMPILES.search(stage) else Severity.INFO
-        help = "What the image has compiled for its own torch breaks. Take an image of the torch that is wanted, or one without."
+        help = "What the image has compiled for its own torch may break. Take an image of the torch that is wanted, or one without."
         yield Finding("TL302", view.path, image.span, message, severity, help)
     elif installed is None:
         yield _older(view.path, image, settings)

@@ -92,6 +92,12 @@ EXAMPLES = (
         "a file for another chip",
     ),
     Ok(
+        _HEAD + "dist.init_process_group('ccl')\n\n\ndef exchange(x, y, plan):\n    a = dist.isend(x, plan.first)\n"
+        "    b = dist.irecv(y, plan.second)\n    a.wait()\n    b.wait()\n",
+        "a program of its own on another backend, in a project that uses NCCL",
+        files=(("train.py", "import torch.distributed as dist\n\ndist.init_process_group('nccl')\n"),),
+    ),
+    Ok(
         "import torch\n\n\nclass Channel:\n    def isend(self, x, to): ...\n    def irecv(self, y, source): ...\n\n\n"
         "def exchange(channel: Channel, x, y, to):\n    channel.isend(x, to)\n    channel.irecv(y, to)\n"
         '    """as torch.distributed.isend does"""\n',

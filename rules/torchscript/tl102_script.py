@@ -207,8 +207,8 @@ def _advice_for_name(use: Use, view: ModuleView, place: str) -> str:
         case ast.Assign(targets=[ast.Name(id=name)]):
             return (
                 f"`{name}` stands for `torch.jit.script` here. Bind it to `torch.compile`, or to a function that returns what "
-                f"it is given (`def {name}(function): return function`): then everything under it runs as Python, which is "
-                "checked use by use where it is reported."
+                f"it is given (`def {name}(function): return function`): what is put under it is plain Python then, until something "
+                "else compiles it, and is checked use by use where it is reported."
             )
         case _:
             return (

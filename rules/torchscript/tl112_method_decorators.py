@@ -110,9 +110,11 @@ def _note(context: Context, name: str, definition: ast.AST | None, place: str | 
                 f"`torch.export` captures `{called}` wherever a `forward` calls it; by itself it needs a small module whose "
                 f"`forward` calls `{called}`."
             )
+        line = _effect(definition)
+        once = f", where what line {line} does may happen once, while capturing" if line is not None else ""
         return (
             f"`torch.export` captures `forward` only: give `{called}` a program of its own, through a small module whose "
-            f"`forward` calls `self.net.{called}`."
+            f"`forward` calls `self.net.{called}`{once}."
         )
     return ""
 

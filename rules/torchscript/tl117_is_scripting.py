@@ -45,6 +45,7 @@ RULE = Rule(
 )
 
 _MESSAGE = "`torch.jit.is_scripting()` goes with TorchScript: under `torch.export` it is False, as in eager mode."
+_WANTED = "If results differ, TorchScript's are wanted, and Python can run that side, write"
 _IS_EXPORTING = TorchVersion(2, 7)
 _ASKED = frozenset({IS_SCRIPTING})
 
@@ -90,10 +91,10 @@ def _remedy(context: Context, call: ast.Call, what: FlagDifference, asks: bool) 
         return "The condition already asks whether it is compiled, which holds under export."
     compiling = asking_too(context.view, call, "torch.compiler.is_compiling")
     if context.settings.min_torch < _IS_EXPORTING:
-        return f"If results differ and TorchScript's is wanted, write `{compiling}`."
+        return f"{_WANTED} `{compiling}`."
     exporting = asking_too(context.view, call, "torch.compiler.is_exporting")
     return (
-        f"If results differ and TorchScript's is wanted, write `{exporting}` (torch>=2.7; in code that is still scripted "
+        f"{_WANTED} `{exporting}` (torch>=2.7; in code that is still scripted "
         "`torch.compiler.is_compiling()`, which TorchScript can compile)."
     )
 

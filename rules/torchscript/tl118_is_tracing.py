@@ -152,7 +152,7 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Fl
         advice = f"Where an export should do what a trace did, write `{asked}` (torch>=2.7)."
         if scripted is not None:
             advice += (
-                f" But {scripted} may compile this code (a trace compiles what is marked for it), and TorchScript can compile "
+                f" But {scripted} may compile this code, and TorchScript can compile "
                 "`torch.compiler.is_compiling()` only: use that until then."
             )
         return Finding("TL118", view.path, span, message, Severity.WARNING, f"{what.sentence} {advice}".strip())

@@ -85,6 +85,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         message, advice = ENVIRONMENT[use.target]
         yield Finding("TL131", view.path, span, f"{message}.", Severity.INFO, advice)
         return
+    idle = _never_entered(use, view)
+    if idle is not None:
+        yield idle
+        return
     message = _message(use.target, context)
     if drops(context) and not _is_without_effect(use.target, context):
         yield from _dropped(use, place, message, context)
@@ -197,6 +201,31 @@ def _unread(use: Use, view: ModuleView) -> tuple[str, tuple[Rewrite, ...]] | Non
     return "Remove the setting and the name for what it was before", (DeleteStatement(view.span(statement)),)
 
 
+def _never_entered(use: Use, view: ModuleView) -> Finding | None:
+    """The finding for a context manager that is made for nobody: it acts where a `with` enters it, and nowhere else."""
+    if use.target not in _CONTEXTS or use.target == "torch.jit.strict_fusion" or use.call is None:
+        return None
+    name = use.target
+    match view.parent(use.call):
+        case ast.Expr() as statement if _is_harmless(use.call):
+            rewrites: tuple[Rewrite, ...] = (DeleteStatement(view.span(statement)),)
+        case ast.Assign(targets=[ast.Name() as target]):
+            binding = next((b for b in view.scope_at(target).bindings.get(target.id, ()) if b.node is target), None)
+            if binding is None or view.reads_of(binding):
+                return None
+            unread = _unread(use, view)
+            rewrites = unread[1] if unread is not None else ()
+        case _:
+            return None
+    message = (
+        f"`{name}` makes a context manager, which does nothing until a `with` enters it, and this file never does."
+    )
+    span = view.span(use.node)
+    if not rewrites:
+        return Finding("TL131", view.path, span, message, Severity.WARNING, "Take the statement out.")
+    return Finding("TL131", view.path, span, message, Severity.WARNING, None, Fix(_REMOVE, Safety.SAFE, rewrites))
+
+
 def _message(name: str, context: Context) -> str:
     if _is_without_effect(name, context):
         return f"`{name}` does nothing but warn: TorchScript has no nvFuser any more (seen on torch 2.13)."
@@ -234,7 +263,7 @@ def _blocker(name: str, context: Context) -> tuple[str, str] | None:
             f"which {place} runs: it can go when the lower bound is {_WITHOUT_EFFECT_SINCE} or nothing runs TorchScript."
         )
     else:
-        reason = f"It has to stay as long as {place} may run TorchScript; migrate that first."
+        reason = f"Keep it as long as {place} may run TorchScript; migrate that first."
     return reason, place_alone(place)
 
 

@@ -61,17 +61,18 @@ RULE = Rule(
 )
 
 _WRITE = (
-    "Write an ExecuTorch program: `to_edge_transform_and_lower(torch.export.export(module.eval(), args), "
+    "For inference write an ExecuTorch program: `to_edge_transform_and_lower(torch.export.export(module.eval(), args), "
     "partitioner=[XnnpackPartitioner()]).to_executorch().write_to_file(file)`, with `file` opened to write bytes and named "
     "`.pte` (`executorch.exir`, `executorch.backends.xnnpack.partition.xnnpack_partitioner`). The app that reads the file has "
-    "to change to the ExecuTorch runtime with it: neither reads the other's files."
+    "to change to the ExecuTorch runtime with it: neither reads the other's files. Training on the device is not "
+    "in such a program: ExecuTorch has an interface of its own for it."
 )
 _READ = (
     'A `.pte` program runs with `Runtime.get().load_program(path).load_method("forward").execute([x])` from '
     "`executorch.runtime`; its writer has to change at the same time."
 )
 _OPTIMIZE = (
-    "Nothing takes its place: the ExecuTorch partitioner that the program is lowered with "
+    "Nothing takes its place for inference: the ExecuTorch partitioner that the program is lowered with "
     "(`partitioner=[XnnpackPartitioner()]`) folds, fuses and picks kernels. Drop the call where the file is written."
 )
 _BUNDLE = "ExecuTorch keeps test inputs beside the program as a bundled program (`executorch.devtools`), not inside the module."

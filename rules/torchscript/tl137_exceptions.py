@@ -93,7 +93,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if drops(context) and isinstance(use.node, ast.expr) and place in {"except", "raises"}:
         left = first_runtime_use(context.project, view.path)
         if left is not None:
-            advice = f"It has to stay as long as {left} may run TorchScript; migrate that first."
+            advice = f"Keep it as long as {left} may run TorchScript; migrate that first."
             waits_for = place_alone(left)
         else:
             fix = _without(use.node, view)

@@ -80,4 +80,4 @@ def test_the_deprecation_is_told_once(tmp_path: Path) -> None:
 def test_places_in_help_can_be_opened_from_where_the_user_stands(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     shown = report(tmp_path, HELD, "--verbose", here="elsewhere")
-    assert "../net/root.py:7" in shown.partition("= help: It has to stay")[2]
+    assert "../net/root.py:7" in shown.partition("= help: Keep it")[2]

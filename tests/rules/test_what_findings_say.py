@@ -24,6 +24,55 @@ args = parser.parse_args()
 """
 # what it is about: (code, source, what it says, what it does not say)
 SAID = {
+    "a context manager that nobody enters": (
+        "TL131", "import torch\n\nm = torch.jit.script(f)\nfast = torch.jit.optimized_execution(m)\n", "does nothing until a `with` enters it",
+        "only steers",
+    ),
+    "one that is entered later": (
+        "TL131", "import torch\n\n\ndef f(m):\n    fast = torch.jit.optimized_execution(True)\n    with fast:\n        return torch.jit.script(m)\n",
+        "only steers", "enters it",
+    ),
+    "programs for phones, which may train there": (
+        "TL134", "import torch\n\nm = torch.jit.script(f)\nm._save_for_lite_interpreter('a.ptl')\n", "For inference write an ExecuTorch program",
+        "help: Write an ExecuTorch",
+    ),
+    "TorchScript that Python cannot run": (
+        "TL117", "import torch\n\n\n@torch.jit.script\ndef f(x):\n    if torch.jit.is_scripting():\n        x = x.slice(0, 1, 2)\n    else:\n"
+        "        x = g(x)\n    return x\n", "and Python can run that side", "wanted, write",
+    ),
+    "a name for scripting beside one for its modules": (
+        "TL102", "import torch\n\nscript = torch.jit.script\nBase = torch.jit.ScriptModule\n", "until something else compiles it", "everything under it",
+    ),
+    "code that is compiled beside a trace": (
+        "TL118", "import torch\n\n\n@torch.jit.script\ndef f(x):\n    if torch.jit.is_tracing():\n        x = g(x)\n    return x\n",
+        "may compile this code, and", "marked for it",
+    ),
+    "an exported method that does more than compute": (
+        "TL112", "import torch\n\n\nclass Net(torch.nn.Module):\n    @torch.jit.export\n    def collect(self, x):\n"
+        "        self.seen.append(x)\n        return x\n\n\nm = torch.jit.script(Net())\n", "line 7 does may happen once", "`self.net.collect`.",
+    ),
+    "a rank that Slurm tells": (
+        "TL201", "import os\n\nimport torch\nimport torch.distributed as dist\n\n\ndef f(rank, backend):\n    os.environ['RANK'] = str(rank)\n"
+        "    dist.init_process_group(backend=backend)\n", "this rank's own GPU for `own_gpu`", "LOCAL_RANK\"]",
+    ),
+    "a device that is set before and cannot be written twice": (
+        "TL201", "import torch\nimport torch.distributed as dist\n\n\ndef f(args, backend):\n    torch.cuda.set_device(pick(args))\n"
+        "    dist.init_process_group(backend)\n", "the device that `set_device` gets on line 6", "LOCAL_RANK\"]",
+    ),
+    "strings, which an export fixes": (
+        "TL102", "import torch\n\n\nclass Words(torch.nn.Module):\n    def forward(self, text: str):\n        return text.split()\n\n\n"
+        "torch.jit.save(torch.jit.script(Words()), path)\n", "which `torch.export` would fix", "cannot capture",
+    ),
+    "apex's buckets": (
+        "TL448", "from apex.parallel import DistributedDataParallel\n\nm = DistributedDataParallel(net, message_size=10)\n",
+        "`bucket_cap_mb` is what", "`message_size` and `gradient_average` have no",
+    ),
+    "a loss by its name": (
+        "TL447", "def f(loss):\n    return loss.data[0]\n", "where `loss` is one number", "a loss is",
+    ),
+    "a function that only older releases have": (
+        "TL410", "import torch\n\nv, w = torch.symeig(a, eigenvectors=True)\n", "were not run side by side", "any more",
+    ),
     "a method that exported modules have": (
         "TL103", "import torch\n\nm = torch.jit.load(path)\nm.apply(f)\n", "on its `.module()` alone", "does not have",
     ),

@@ -7,7 +7,7 @@ import re
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
-from torchlift.rules.analysis.values.environment_reads import environment_variable
+from torchlift.rules.analysis.values.environment_reads import environment_read, environment_variable
 from torchlift.rules.analysis.wording.messages import spelled_out
 from torchlift.rules.distributed.devices.device_value import device_kind
 from torchlift.rules.distributed.devices.init_call import InitCall
@@ -34,12 +34,10 @@ def advised_device(view: ModuleView, project: Project, init: InitCall, found: Pr
         device = spelled_out(view, found.device, lambda name: moved.get(name.id))
         note = f", the device that `set_device` gets on line {found.call.lineno}" if found.moved else ""
         return as_device(view, project, found.device, device, init.call), note
-    if found is not None and isinstance(found.device, ast.Subscript):
+    if found is not None and (not found.after or isinstance(found.device, ast.Subscript)):
         device = as_device(view, project, found.device, view.text(found.device), init.call)
-        return (
-            device,
-            f", once the device that `set_device` gets on line {found.call.lineno} is worked out before this call",
-        )
+        late = " is worked out before this call" if found.after else ""
+        return device, f", {'once ' * found.after}the device that `set_device` gets on line {found.call.lineno}{late}"
     if found is None:
         known = _known_here(view, project, init)
         if known is not None:
@@ -157,12 +155,23 @@ def _is_parameter(view: ModuleView, name: ast.Name) -> bool:
 
 def _own_launcher(view: ModuleView, project: Project, init: InitCall) -> bool:
     """Whether the rank is passed by hand and neither it nor anything near by is read from what torchrun sets."""
+    function = view.function_of(init.call)
+    if function is not None and any(_tells_the_rank(view, node) for node in walk(function)):
+        return not reads_local_rank(project, view.path)
     rank = init.arguments.get("rank")
     if rank is None or environment_variable(view, rank) in SET_BY_TORCHRUN:
         return False
     if isinstance(rank, ast.UnaryOp) and isinstance(rank.op, ast.USub):
         return False  # -1, the default
     return not reads_local_rank(project, view.path)
+
+
+def _tells_the_rank(view: ModuleView, node: ast.AST) -> bool:
+    """Whether a node is `os.environ["RANK"]` that is stored to: no launcher of torch has set it then."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Store):
+        return False
+    read = environment_read(view, node)
+    return read is not None and read.variable == "RANK"
 
 
 def _target(statement: ast.Assign) -> str:

@@ -12,6 +12,7 @@ from torchlift.rules.distributed.facts.cpu_tensors import made_on_cpu
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE, LAZY
 from torchlift.rules.distributed.facts.recorded_jobs import recorded_exchange
 from torchlift.rules.distributed.groups.backends import may_use_nccl
+from torchlift.rules.distributed.groups.group_identity import surely_without_nccl
 from torchlift.rules.distributed.p2p.at_their_word import at_their_word
 from torchlift.rules.distributed.p2p.batches.batch_surroundings import says_cpu
 from torchlift.rules.distributed.p2p.batches.batching import plan_batch
@@ -99,7 +100,9 @@ def _is_for_other_chips(view: ModuleView) -> bool:
 
 def _judge_all(context: Context) -> Mapping[ast.Call, Judged]:
     found: dict[ast.Call, Judged] = {}
-    if may_use_nccl(context.project) and not _is_for_other_chips(context.view):
+    view = context.view
+    elsewhere = surely_without_nccl(view, None) and "nccl" not in view.source.text.lower()
+    if may_use_nccl(context.project) and not elsewhere and not _is_for_other_chips(view):
         for reading in context.project.of_view(exchanges_of, context.view):
             first = next((call for call in reading.calls if _may_overlap(context.view, call)), None)
             if first is None or (reading.unknown and not _order_may_matter(context.view, reading)):

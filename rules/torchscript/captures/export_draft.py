@@ -31,7 +31,7 @@ class Draft:
     Attributes:
         code: the call, with the arguments of a visible call or the names of forward's parameters for example inputs.
         remarks: what to know about its inputs, sentences.
-        plain: `strings` or `numbers` where all inputs visibly are made of them, which no capture takes; else empty.
+        plain: `strings` or `numbers` where all inputs visibly are made of them, which a capture would fix; else empty.
     """
 
     code: str

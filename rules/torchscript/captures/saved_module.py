@@ -184,7 +184,7 @@ def _file_left(about: ModuleCall, path: str) -> str:
     draft = about.draft
     if draft.plain:
         return (
-            f"It takes {draft.plain}, and `torch.export` captures tensors: keep it as Python code, and save what it is made "
+            f"It takes {draft.plain}, which `torch.export` would fix: keep it as Python code, and save what it is made "
             "from (`torch.save` of its vocabulary or `state_dict()`) in the place of the program."
         )
     entry = {

@@ -12,7 +12,7 @@ def speed(about: ModuleCall) -> str:
     """How to make the module itself fast."""
     text = about.module.text
     if about.draft.plain:
-        return f"It takes {about.draft.plain} and stays plain Python, which `torch.compile` makes no faster."
+        return f"It takes {about.draft.plain} and stays plain Python."
     match about.module.kind:
         case "function":
             return f"For speed use `torch.compile({text})`."
@@ -40,7 +40,9 @@ def handed_on(about: ModuleCall) -> str:
     """What to hand on in the place of the scripted value."""
     text, draft = about.module.text, about.draft
     if draft.plain:
-        return f"Hand on `{text}` itself: it takes {draft.plain} and stays plain Python, which `torch.export` cannot capture."
+        return (
+            f"Hand on `{text}` itself: it takes {draft.plain}, which `torch.export` would fix, and stays plain Python."
+        )
     if about.module.kind == "function":
         return f"Hand on `{text}` itself, or `torch.compile({text})` for speed."
     condition = "Where it" if about.module.kind == "module" else "If it is a module and"
@@ -62,7 +64,7 @@ def successor(about: ModuleCall, verb: str) -> str:
     """The end of a sentence that advises to delete a check: what else can be checked."""
     text, draft = about.module.text, about.draft
     if draft.plain:
-        return f": it takes {draft.plain} and stays plain Python, which `torch.export` cannot capture"
+        return f": it takes {draft.plain}, which `torch.export` would fix, and stays plain Python"
     compiled = f"`torch.compile({text}, fullgraph=True)`, called with inputs"
     exported = f"`{draft.code}`, whose `.module()` is called like the module"
     if "..." in draft.code.partition("dynamic_shapes=")[2]:

@@ -31,7 +31,7 @@ _SYMBOLIC = lazy_pattern(rb"\b(?:symbolic_trace|create_feature_extractor|fx\.Tra
 _AUTOCAST_WORDS = {"autocast": "", "custom_fwd": "", "GradScaler": "", "precision": "16", "mixed_precision": ""}
 _SUBCLASS_WORDS = {"subclass": "", "MetaTensor": "", "tv_tensors": "", "__torch_": "", "class ": "Tensor"}
 _SYMBOLIC_WORDS = {"symbolic_trace": "", "create_feature_extractor": "", "fx.Tracer": ""}
-_USERS = "makes this code installable, and its users may run it under autocast or ask the function for its graph"
+_USERS = "may install this code, and its users may run it under autocast or ask the function for its graph"
 _UNDER = "under which TorchScript chooses other dtypes than Python"
 # Lines that only import it, ask about it or switch it off.
 _SILENT = lazy_pattern(

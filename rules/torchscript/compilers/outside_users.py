@@ -35,7 +35,7 @@ def _outside_compiler(context: Context, tracing: bool, expecting: bool) -> str |
     if expected:
         packaging = packaging_of(project, path)
         if packaging is not None:
-            return f"{packaging} makes this code installable, and whoever uses it may {use} it"
+            return f"{packaging} may install this code, and whoever uses it may {use} it"
         versioned = _versioned(project, path)
         if versioned is not None:
             return f"{versioned} gives the package a version, and whoever uses it may {use} it"

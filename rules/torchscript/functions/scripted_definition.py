@@ -145,7 +145,7 @@ def scripted_class(
     place = first_compiler(context.project)
     if place is not None and not drops(context):
         return UseAdvice(
-            f"It has to stay as long as {place} compiles code that may use `{node.name}`; migrate that first. The class "
+            f"Keep it as long as {place} compiles code that may use `{node.name}`; migrate that first. The class "
             "itself is the Python class, scripted or not."
         )
     expected = None if drops(context) else first_expectation(context.project, view.path)

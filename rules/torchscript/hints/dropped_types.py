@@ -171,5 +171,5 @@ def _where_nothing_runs(fix: Fix, context: Context) -> TypeAdvice:
     place = first_runtime_use(context.project, context.view.path)
     if place is None:
         return TypeAdvice(None, fix)
-    advice = f"It has to stay as long as {place} may make or load TorchScript; migrate that first."
+    advice = f"Keep it as long as {place} may make or load TorchScript; migrate that first."
     return TypeAdvice(advice, waits_for=place_alone(place))

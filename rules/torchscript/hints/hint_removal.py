@@ -100,13 +100,13 @@ def _held(context: Context, keys: tuple[Key, ...] | None) -> Removal | None:
     project = context.project
     place = handed_on(project) if keys else None
     if place is not None:
-        reason = f"It has to stay as long as {place} hands a compiler on, which may compile this; migrate that first."
+        reason = f"Keep it as long as {place} hands a compiler on, which may compile this; migrate that first."
         return Removal(Safety.MANUAL, reason, place)
     if keys is None:
         place = first_compilation(project, context.view.path)
         if place is None:
             return None
-        reason = f"It has to stay as long as this project scripts, nearest at {place}; migrate that first."
+        reason = f"Keep it as long as this project scripts, nearest at {place}; migrate that first."
         return Removal(Safety.MANUAL, reason, place)
     reach = compiled_by(project, keys)
     if reach is None:
@@ -119,7 +119,7 @@ def _held(context: Context, keys: tuple[Key, ...] | None) -> Removal | None:
 def _waits(reach: Reach, does: str) -> Removal:
     """The answer where something compiles or traces the code around the hint, or may."""
     if reach.certain:
-        reason = f"It has to stay as long as {reach.root} {does}s it; migrate that first."
+        reason = f"Keep it as long as {reach.root} {does}s it; migrate that first."
         return Removal(Safety.MANUAL, reason, reach.root)
     if reach.lost:
         behind = f" (lost at {reach.lost})" if reach.lost != reach.root else ""
@@ -128,7 +128,7 @@ def _waits(reach: Reach, does: str) -> Removal:
         unknown = "what that is given was not followed for certain"
     else:
         unknown = f"the way from there was followed for certain only to {reach.beyond}"
-    reason = f"It has to stay as long as {reach.root} may {does} it: {unknown}. Migrate that first."
+    reason = f"Keep it as long as {reach.root} may {does} it: {unknown}. Migrate that first."
     return Removal(Safety.MANUAL, reason, reach.root)
 
 

@@ -234,3 +234,25 @@ def test_torch_stays_beside_a_pin_that_forbids_its_python(tmp_path: Path, other:
 def test_torch_moves_beside_a_pin_that_its_python_has(tmp_path: Path, other: str) -> None:
     new = written(run(tmp_path, {"requirements.txt": f"{other}\ntorch==1.8.0\n"}))
     assert new["requirements.txt"] == f"{other}\ntorch==2.15.0\n"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "pip install intel_extension_for_pytorch==2.1.0\n",
+        "pip install --no-deps flash-attn==2.5.8\n",
+        "python -m pip install 'xformers==0.0.22' -q\n",
+    ],
+)
+def test_a_torch_stays_beside_another_command_that_installs_something_made_for_it(other: str, tmp_path: Path) -> None:
+    result = run(tmp_path, {"install.sh": f"pip install torch==2.1.0\n{other}"})
+    assert written(result) == {}
+    assert "is bound to one torch or CUDA too" in (left(result, "TL309")[0].help or "")
+
+
+def test_every_assumption_of_a_new_torch_is_named(tmp_path: Path) -> None:
+    result = run(tmp_path, {"requirements.txt": "torch>=2.1,<2.4\n"}, unsafe=False)
+    (finding,) = left(result, "TL309")
+    assert "GPUs are taken to be" in (finding.help or "") and "The upper bound is taken to be caution" in (
+        finding.help or ""
+    )
