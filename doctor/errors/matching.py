@@ -45,12 +45,19 @@ def filled(text: str, match: re.Match[str], terms: Iterable[tuple[str, str]] = (
     """A cause, remedy or command in which the names of the pattern's groups stand in braces, with what they matched."""
     if not match.re.groupindex:
         return text
-    named = {name.rstrip(_DIGITS): value for name, value in match.groupdict().items() if value}
+    # A group that matched nothing is left out of the sentence; one of another alternative is not named.
+    named: dict[str, str] = {}
+    for name, value in match.groupdict().items():
+        if value is not None:
+            named[name.rstrip(_DIGITS)] = value or named.get(name.rstrip(_DIGITS), "")
     # Only what names consist of: the text that is read may be hostile.
     said = {name: _NOT_IN_NAMES.sub("", value)[:_LONGEST_NAME].strip(":") for name, value in named.items()}
     said["meaning"] = dict(terms).get(said.get("term", ""), "")
     said["owner"] = _owner(said.get("symbol", ""))
-    return re.sub(r"\{(\w+)\}", lambda found: said.get(found[1]) or "what it names", text)
+    empty = {name for name, value in named.items() if not value}
+    return re.sub(
+        r"\{(\w+)\}", lambda found: said.get(found[1]) or ("" if found[1] in empty else "what it names"), text
+    )
 
 
 def worded(row: KnownError, match: re.Match[str]) -> KnownError:

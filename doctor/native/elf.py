@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from torchlift.doctor.native.source import Source, Unreadable
@@ -58,9 +58,8 @@ class Elf:
             struct.unpack_from("<5H", header, 54)
         )
 
-    @cached_property
-    def sections(self) -> tuple[Section, ...]:
-        """All sections; empty where the section table was stripped."""
+    def sections(self, wanted: Iterable[str]) -> tuple[Section, ...]:
+        """All sections where one of the `wanted` names may be among theirs, which few libraries have; else none."""
         if not self._section_offset or not self._section_count:
             return ()
         if self._section_size < 64:
@@ -73,6 +72,8 @@ class Elf:
             raise Unreadable("has a section table without names")
         _, _, _, _, offset, size = entries[self._names_index]
         names = self._source.read(offset, min(size, 1 << 20), "its section names")
+        if not any(name.encode() in names for name in wanted):
+            return ()
         # SHT_NOBITS (8) takes no room in the file.
         return tuple(
             Section(_text(names, name), at, 0 if kind == 8 else size) for name, kind, _, _, at, size in entries
@@ -186,15 +187,19 @@ class Elf:
         # One by one: the whole table of a library such as libtorch_cpu is 20 MB, and only a few names are wanted.
         if "_strings" in self.__dict__:
             return _text(self._strings, index)
-        piece = self._source.some(self._address(_STRTAB) + index, 4096, "its dynamic strings")
+        piece = self._source.some(self._string_table + index, 4096, "its dynamic strings")
         return _text(piece, 0)
+
+    @cached_property
+    def _string_table(self) -> int:
+        return self._address(_STRTAB)
 
     def _is(self, index: int, name: bytes) -> bool:
         entry = self._source.read(self._address(_SYMTAB) + index * _SYMBOL, _SYMBOL, "its symbol table")
         at, _, _, section, _, _ = struct.unpack("<IBBHQQ", entry)
         if section == 0:
             return False
-        found = self._source.some(self._address(_STRTAB) + at, len(name) + 1, "its dynamic strings")
+        found = self._source.some(self._string_table + at, len(name) + 1, "its dynamic strings")
         return found == name + b"\0"
 
     @cached_property
@@ -242,7 +247,9 @@ class Elf:
         elif (table := self._gnu_hash) is not None:
             count = table.first + len(table.chain)
         else:
-            count = next((section.size // _SYMBOL for section in self.sections if section.name == ".dynsym"), 0)
+            count = next(
+                (section.size // _SYMBOL for section in self.sections((".dynsym",)) if section.name == ".dynsym"), 0
+            )
         if count * _SYMBOL > _LARGEST_TABLE:
             raise Unreadable("has an impossibly large symbol table")
         return count

@@ -32,14 +32,21 @@ LINKED_SECTIONS = frozenset({".nv_fatbin", "nv_fatbin", ".nv_fatb"})
 RELOCATABLE_SECTIONS = frozenset({"__nv_relfatbin", "__nv_rel"})
 """Code of `nvcc -rdc=true` before linking. The driver links it anew on a GPU that no finished image fits ("JIT Linking"
 in NVIDIA's nvcc manual), so it counts as code for its architecture."""
+SECTIONS = LINKED_SECTIONS | RELOCATABLE_SECTIONS
 
 _MAGIC = 0xBA55ED50
 _MAGIC_BYTES = struct.pack("<I", _MAGIC)
 _ARCHITECTURE_SPECIFIC = 0x100000
 _FAMILY_SPECIFIC = 0x200000
 _KINDS = {1: "ptx", 2: "sass", 8: "lto"}
-_HEADER = 48
+_FATBIN_HEADER = struct.Struct("<IHHQ")
+_IMAGE_HEADER = struct.Struct("<H2xIQ12xI8xQ")
+_FATBIN, _HEADER = _FATBIN_HEADER.size, _IMAGE_HEADER.size
 _GAP = 1 << 16
+
+
+_Kind = tuple[int, int, int]
+"""Kind, architecture, and which of the two flags, as the header has them."""
 
 
 @dataclass(frozen=True)
@@ -78,42 +85,52 @@ def library_sections(source: Source) -> tuple[Section, ...]:
         return pe.sections(source)
     if start and start[: len(ELF_MAGIC)] != ELF_MAGIC:
         raise Unreadable("is neither an ELF nor a Windows library")
-    return Elf(source).sections
+    return Elf(source).sections(SECTIONS)
 
 
 def count_images(source: Source, sections: tuple[Section, ...], images: Counter[Image]) -> None:
     """Add the images of all fatbin sections to `images`; raises `Unreadable` where a section breaks off."""
     for section in sections:
-        if section.name in LINKED_SECTIONS or section.name in RELOCATABLE_SECTIONS:
+        if section.name in SECTIONS:
             _section(source, section, section.name in RELOCATABLE_SECTIONS, images)
 
 
 def _section(source: Source, section: Section, relocatable: bool, images: Counter[Image]) -> None:
+    found: Counter[_Kind] = Counter()
+    try:
+        _walk(source, section, found)
+    finally:
+        for (kind, number, flags), count in found.items():
+            suffix = "a" if flags & _ARCHITECTURE_SPECIFIC else "f" if flags else ""
+            images[Image(_KINDS.get(kind, f"kind-{kind}"), f"{number}{suffix}", relocatable)] += count
+
+
+def _walk(source: Source, section: Section, found: Counter[_Kind]) -> None:
     at, end = section.offset, section.offset + section.size
     where = f"its device code (section {section.name})"
-    while end - at >= 16:
-        head = source.read(at, 16, where)
-        magic, _, header_size, size = struct.unpack("<IHHQ", head)
+    while end - at >= _FATBIN:
+        # The first image stands behind most headers at once: one read for both.
+        head = source.some(at, _FATBIN + _HEADER, where, _FATBIN)
+        magic, _, header_size, size = _FATBIN_HEADER.unpack_from(head)
         if magic != _MAGIC:
             at = _next_fatbin(source, at, end, where)
             continue
-        if header_size < 16 or at + header_size + size > end:
+        if header_size < _FATBIN or at + header_size + size > end:
             raise Unreadable(f"has a broken fatbin header at byte {at}")
-        _fatbin(source, at + header_size, at + header_size + size, relocatable, images)
+        _fatbin(source, at + header_size, at + header_size + size, head[header_size:], found)
         at += header_size + size
 
 
-def _fatbin(source: Source, at: int, end: int, relocatable: bool, images: Counter[Image]) -> None:
+def _fatbin(source: Source, at: int, end: int, head: bytes, found: Counter[_Kind]) -> None:
     while end - at >= _HEADER:
-        head = source.read(at, _HEADER, "its device code")
-        kind, _, header_size, size = struct.unpack_from("<HHIQ", head)
-        (number,) = struct.unpack_from("<I", head, 28)
-        (flags,) = struct.unpack_from("<Q", head, 40)
+        if len(head) < _HEADER:
+            head = source.read(at, _HEADER, "its device code")
+        kind, header_size, size, number, flags = _IMAGE_HEADER.unpack_from(head)
         if header_size < _HEADER or at + header_size + size > end:
             raise Unreadable(f"has a broken device code header at byte {at}")
-        suffix = "a" if flags & _ARCHITECTURE_SPECIFIC else "f" if flags & _FAMILY_SPECIFIC else ""
-        images[Image(_KINDS.get(kind, f"kind-{kind}"), f"{number}{suffix}", relocatable)] += 1
+        found[kind, number, flags & (_ARCHITECTURE_SPECIFIC | _FAMILY_SPECIFIC)] += 1
         at += header_size + size
+        head = b""
 
 
 def _next_fatbin(source: Source, at: int, end: int, where: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from types import TracebackType
 
 from torchlift.file_bytes import without_waiting
@@ -12,6 +13,9 @@ from torchlift.file_bytes import without_waiting
 class Unreadable(Exception):
     """A file is not what its reader reads; the message is a clause that says why ("ends inside its section table")."""
 
+
+_PREAD: Callable[[int, int, int], bytes] | None = getattr(os, "pread", None)
+"""One call instead of two: libraries of torch take tens of thousands. Windows has none."""
 
 _MOST_READS = 1_000_000
 """Libraries of torch take some thousands; a damaged or made one may lead a reader through it byte by byte."""
@@ -56,19 +60,21 @@ class Source:
 
     def some(self, offset: int, size: int, what: str, at_least: int = 0) -> bytes:
         """Up to `size` bytes; raises `Unreadable` below `at_least`."""
-        data = b""
         self._reads += 1
         if self._reads > _MOST_READS:
             raise Unreadable(f"leads from place to place without an end, at {what}")
         try:
-            self._file.seek(offset)
-            while len(data) < size:
-                piece = self._file.read(size - len(data))
-                if not piece:
-                    break
+            data = self._at(offset, size)
+            while len(data) < size and (piece := self._at(offset + len(data), size - len(data))):
                 data += piece
         except (OSError, ValueError, OverflowError, MemoryError) as error:
             raise Unreadable(f"cannot be read at {what}: {getattr(error, 'strerror', None) or error}") from error
         if len(data) < at_least:
             raise Unreadable(f"ends inside {what}")
         return data
+
+    def _at(self, offset: int, size: int) -> bytes:
+        if _PREAD is not None:
+            return _PREAD(self._file.fileno(), size, offset)
+        self._file.seek(offset)
+        return self._file.read(size) or b""

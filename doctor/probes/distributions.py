@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import field
+from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from torchlift.doctor.facts import Package
@@ -32,15 +33,14 @@ _RELEVANT = re.compile(
 )
 """Normalised names of distributions that belong in the record whatever their files are."""
 
-_LIBRARY_LINE = re.compile(rb'^"?([^,"\r\n]+\.(?:so|pyd|dll)(?:\.[0-9.]+)?)"?,', re.MULTILINE)
+_LIBRARY_LINE = re.compile(rb'"?([^,"\r\n]+\.(?:so|pyd|dll)(?:\.[0-9.]+)?)"?,')
 _LIBRARY_NAME = re.compile(r"\.(?:so|pyd|dll)(?:\.[0-9.]+)?$")
 _MOST_METADATA = 4 << 20
 _MOST_RECORD = 64 << 20
 _MOST_WALKED = 20_000
 
 
-@dataclass
-class RecordedFile:
+class RecordedFile(NamedTuple):
     """A line of RECORD, with the path made absolute; `digest` and `size` are None where the line has none."""
 
     path: str
@@ -75,16 +75,16 @@ class Distribution:
         """Absolute paths of the native libraries it brings."""
         record = self.record()
         if record:
-            if b".so" not in record and b".pyd" not in record and b".dll" not in record:
-                return []
-            return [self._absolute(os.fsdecode(found)) for found in _LIBRARY_LINE.findall(record)]
+            lines = (_LIBRARY_LINE.match(record, start) for start in _starts_of_libraries(record))
+            return [self._absolute(os.fsdecode(line[1])) for line in lines if line]
         return list(self._walked()) if self.relevant else []
 
     def files(self) -> Iterator[RecordedFile]:
         """The lines of RECORD; lines that make no sense are left out."""
         text = self.record().decode("utf-8", "surrogateescape")
         # A NUL byte makes csv.reader raise before Python 3.11.
-        for row in csv.reader(text.replace("\0", "").splitlines()):
+        lines = text.replace("\0", "").splitlines()
+        for row in csv.reader(lines) if '"' in text else (line.split(",") for line in lines):
             if row and row[0]:
                 digest = row[1] if len(row) > 1 and row[1] else None
                 size = int(row[2]) if len(row) > 2 and row[2].isascii() and row[2].isdigit() else None
@@ -184,6 +184,18 @@ def _age(path: str) -> tuple[bool, float]:
         return not os.path.exists(os.path.join(path, "RECORD")), -os.stat(path).st_mtime
     except (OSError, ValueError):
         return True, 0.0
+
+
+def _starts_of_libraries(record: bytes) -> list[int]:
+    """Where the lines begin that may name one: torch's RECORD has some hundred among 15 000."""
+    starts = set()
+    for ending in (b".so", b".pyd", b".dll"):
+        at = record.find(ending)
+        while at >= 0:
+            starts.add(record.rfind(b"\n", 0, at) + 1)
+            end = record.find(b"\n", at)
+            at = record.find(ending, end) if end >= 0 else -1
+    return sorted(starts)
 
 
 def _read(path: str, most: int) -> bytes:

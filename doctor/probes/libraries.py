@@ -1,6 +1,6 @@
 """The native libraries of installed distributions: device code, what they need, and whether torch has their symbols."""
 
-# ruff: noqa: PTH110, PTH113, PTH118, PTH119, PTH120, PTH208
+# ruff: noqa: PTH110, PTH113, PTH114, PTH118, PTH119, PTH120, PTH208
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from functools import cached_property
 from torchlift.doctor.facts import CodeImages, Library
 from torchlift.doctor.native import pe
 from torchlift.doctor.native.elf import ELF_MAGIC, Elf, Section
-from torchlift.doctor.native.fatbin import Image, count_images
+from torchlift.doctor.native.fatbin import SECTIONS, Image, count_images
 from torchlift.doctor.native.source import Source, Unreadable
 from torchlift.doctor.probes.loader_cache import CACHE, cached_libraries
 from torchlift.doctor.probes.text import printable
@@ -67,13 +67,15 @@ class LibraryLook:
     """`sys.prefix` and `sys.base_prefix`: interpreters of conda find libraries in their `lib`."""
     environment: Mapping[str, str]
     _seen: list[_Seen] = field(default_factory=list, init=False)
+    _found: dict[str, bool] = field(default_factory=dict, init=False)
 
     def run(self, owned: Iterable[OwnedFiles]) -> list[Library]:
         """The libraries with device code or a link to torch or CUDA, and the broken ones of relevant distributions."""
         done = set()
+        real_path = _RealPaths()
         for owner in owned:
             for path in owner.paths:
-                real = os.path.realpath(path)
+                real = real_path(path)
                 if real not in done:
                     done.add(real)
                     self._look(owner, path)
@@ -109,7 +111,7 @@ class LibraryLook:
                     seen.is_elf = start == ELF_MAGIC
                     library.needed = [printable(name) for name in elf.needed]
                     seen.search = elf.search_path(path)
-                    sections = elf.sections
+                    sections = elf.sections(SECTIONS)
                 count_images(source, sections, images)
         except Unreadable as error:
             # A file that is gone is the business of RECORD; a linker script or a 32-bit helper is no fault of the install.
@@ -141,15 +143,22 @@ class LibraryLook:
     def _surely_missing(self, name: str, seen: _Seen) -> bool:
         if _DRIVER.match(name) or "/" in name or name in self._names or "$" in "".join(seen.search):
             return False
-        if any(os.path.exists(os.path.join(folder, name)) for folder in (*seen.search, *self._loader_folders)):
+        if self._for_all(name) or any(os.path.exists(os.path.join(folder, name)) for folder in seen.search):
             return False
         # Without the loader's cache there may be folders that nobody told us of (musl, NixOS, Guix).
         return bool(self._cache) and name not in self._cache
 
+    def _for_all(self, name: str) -> bool:
+        """Whether the loader finds it for every library."""
+        if name not in self._found:
+            self._found[name] = any(os.path.exists(os.path.join(folder, name)) for folder in self._loader_folders)
+        return self._found[name]
+
     @cached_property
     def _names(self) -> frozenset[str]:
         """Every library that any distribution brings: packages also load theirs by hand, which no header tells."""
-        beside = {os.path.basename(path) for owner in {seen.owner for seen in self._seen} for path in owner.paths}
+        owners = {id(seen.owner): seen.owner for seen in self._seen}.values()
+        beside = {os.path.basename(path) for owner in owners for path in owner.paths}
         return frozenset(beside.union(*(_listed(folder) for folder in self._bundled)))
 
     @cached_property
@@ -222,6 +231,21 @@ class LibraryLook:
     @cached_property
     def _told(self) -> tuple[str, ...]:
         return tuple(folder for folder in self.environment.get("LD_LIBRARY_PATH", "").split(":") if folder)
+
+
+class _RealPaths:
+    """`os.path.realpath` for many files of few folders: it looks at every folder above each."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, str] = {}
+
+    def __call__(self, path: str) -> str:
+        folder, name = os.path.split(path)
+        if os.path.islink(path):
+            return os.path.realpath(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        return os.path.join(self._folders[folder], name)
 
 
 class _Opened(ExitStack):

@@ -27,17 +27,17 @@ _HASH_BUDGET = 256 << 20
 _LIBRARY = re.compile(r"\.(?:so|pyd|dll)(?:\.[0-9.]+)?$")
 
 
-@dataclass
-class _Claim:
-    package: Package
-    file: RecordedFile
+_Claim = tuple[Package, RecordedFile]
 
 
 @dataclass
 class RecordCheck:
     """Look at the files of one distribution after another, then ask for what they share."""
 
+    _first: dict[str, _Claim] = field(default_factory=dict, init=False)
+    """Who claimed a file first: nearly all are claimed once."""
     _claims: dict[str, list[_Claim]] = field(default_factory=dict, init=False)
+    """The claims of the others."""
     _hashed: int = field(default=0, init=False)
     _digests: dict[tuple[str, str], str | None] = field(default_factory=dict, init=False)
 
@@ -50,14 +50,20 @@ class RecordCheck:
         # conda puts the environment's prefix into files after their sizes were recorded.
         rewritten = package.installer == "conda"
         changed = []
+        normcase = os.path.normcase
         for file in distribution.files():
             if file.path.endswith(".pyc"):
                 continue
-            self._claims.setdefault(os.path.normcase(file.path), []).append(_Claim(package, file))
+            claim = package, file
+            path = normcase(file.path)
+            first = self._first.setdefault(path, claim)
+            if first is not claim:
+                self._claims.setdefault(path, [first]).append(claim)
             state = self._state(distribution, file)
             # Scripts begin with the path of their interpreter, which a copy of an environment rewrites.
-            script = not file.path.startswith(distribution.folder)
-            if state and not ((rewritten or script) and state == "changed"):
+            if state == "changed" and (rewritten or not file.path.startswith(distribution.folder)):
+                continue
+            if state:
                 changed.append(ChangedFile(printable(file.path), state))
         package.changed_files = sorted(changed, key=_libraries_first)[:MOST_CHANGED]
 
@@ -68,11 +74,11 @@ class RecordCheck:
         """
         found = []
         for claims in self._claims.values():
-            owners = {claim.package.name for claim in claims}
+            owners = {package.name for package, _ in claims}
             if len(owners) < 2:
                 continue
-            digests = {claim.file.digest for claim in claims}
-            path = claims[0].file.path
+            digests = {file.digest for _, file in claims}
+            path = claims[0][1].path
             if len(digests) == 1 and None not in digests and not _LIBRARY.search(path):
                 continue
             found.append(SharedFile(printable(path), sorted(owners), self._matching(path, claims)))
@@ -89,11 +95,11 @@ class RecordCheck:
             return None
         if status.st_size != file.size:
             return "changed"
-        below = file.path[len(distribution.folder) + 1 :]
+        below = len(distribution.folder) + 1
         if (
             file.size > _SMALL
             or file.digest is None
-            or below.count("/") != 1
+            or file.path.count("/", below) != 1
             or not file.path.startswith(distribution.folder)
         ):
             return None
@@ -105,17 +111,17 @@ class RecordCheck:
             size = os.stat(path).st_size
         except (OSError, ValueError):
             return []
-        same_size = [claim for claim in claims if claim.file.size in (size, None)]
-        wanted = {claim.file.digest for claim in same_size}
+        same_size = [claim for claim in claims if claim[1].size in (size, None)]
+        wanted = {file.digest for _, file in same_size}
         # Libraries of hundreds of megabytes: a size that only one of the recorded contents has settles it.
-        settled = len(wanted) == 1 and None not in wanted and all(claim.file.size == size for claim in same_size)
+        settled = len(wanted) == 1 and None not in wanted and all(file.size == size for _, file in same_size)
         if settled and self._hashed + size > _HASH_BUDGET:
-            return sorted({claim.package.name for claim in same_size})
+            return sorted({package.name for package, _ in same_size})
         return sorted(
             {
-                claim.package.name
-                for claim in same_size
-                if claim.file.digest and self._digest(path, claim.file.digest, size) == claim.file.digest
+                package.name
+                for package, file in same_size
+                if file.digest and self._digest(path, file.digest, size) == file.digest
             }
         )
 

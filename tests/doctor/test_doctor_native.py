@@ -247,6 +247,18 @@ def test_symbols_are_found_through_every_kind_of_hash_table(tmp_path: Path, styl
 
 
 @needs_cc
+def test_symbols_of_a_library_without_a_hash_table_are_counted_by_its_section(real: Path, tmp_path: Path) -> None:
+    gnu_hash = struct.pack("<Q", 0x6FFFFEF5)
+    data = real.read_bytes()
+    assert data.count(gnu_hash) == 1
+    (tmp_path / "libtop.so").write_bytes(data.replace(gnu_hash, struct.pack("<Q", 0x6FFFFE00)))
+    with Source(str(tmp_path / "libtop.so")) as source:
+        library = Elf(source)
+        assert library.defines("alpha") and not library.defines("gamma")
+        assert {"base_value", "absent"} <= set(library.undefined())
+
+
+@needs_cc
 def test_device_code_in_a_section_that_a_real_compiler_made_is_found(tmp_path: Path) -> None:
     assert CC is not None
     numbers = ",".join(str(byte) for byte in TWO_FATBINS)

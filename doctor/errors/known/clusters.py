@@ -173,25 +173,6 @@ ROWS = (
         sources=(UNREAD,),
     ),
     KnownError(
-        id="slurm-time-limit",
-        pattern=r"CANCELLED AT \S{1,30} DUE TO (?P<why>TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)|STEP \S{1,20} ON \S{1,40} CANCELLED AT",
-        cause="Slurm ended the job ({why})",
-        remedy="For a time limit ask for more (--time) and save checkpoints; let Slurm warn the program (--signal=USR1@120, --requeue)",
-        says=("slurmstepd: error: *** JOB 1234567 ON gpu042 CANCELLED AT 2025-01-02T03:04:05 DUE TO TIME LIMIT ***",),
-        sources=(UNREAD,),
-    ),
-    KnownError(
-        id="slurm-job-invalid",
-        pattern=r"(sbatch|srun|salloc): error: .{0,80}(no longer acceptable|without specifying|Invalid (account|partition|qos|generic resource|feature|job)|Unable to (create step|allocate resources)|Memory (required|specification)|More processors requested|Requested nodes are busy|Job violates|invalid partition|Batch job submission failed: (?P<why>[^\n]{1,100}))",
-        cause="Slurm does not take the request: a partition, account, number of GPUs (--gres), memory or tasks that this cluster does not have or not give",
-        remedy="Compare with sinfo -o '%P %G %m %c' and sacctmgr show assoc; inside of an allocation srun needs no more than the job has (--overlap, --mem=0)",
-        says=(
-            "sbatch: error: Batch job submission failed: Invalid generic resource (gres) specification",
-            "srun: error: Unable to create step for job 123: More processors requested than permitted",
-        ),
-        sources=(UNREAD,),
-    ),
-    KnownError(
         id="lightning-slurm-tasks",
         pattern=r"You set `?--ntasks=|but this variable is not supported\. HINT: Use `--ntasks-per-node|You set `?(devices|num_nodes)=\S{1,8}`? .{0,80}(SLURM|--ntasks|--nodes)|does not match the number of (tasks|nodes|processes).{0,40}(SLURM|Slurm)",
         cause="Lightning's numbers of devices and nodes are not those of the Slurm job: one task per GPU is needed",
@@ -273,15 +254,6 @@ ROWS = (
         likely=True,
     ),
     KnownError(
-        id="slurm-without-gpu",
-        pattern=r"'NoDevFiles'|CUDA_VISIBLE_DEVICES=NoDevFiles",
-        cause="Slurm gave the job no GPU, and says so by CUDA_VISIBLE_DEVICES=NoDevFiles",
-        remedy="Ask for one: --gres=gpu:1 or --gpus=1, in a partition that has GPUs",
-        checks=("cuda-visible-devices",),
-        says=("ValueError: invalid literal for int() with base 10: 'NoDevFiles'",),
-        sources=(thread("ray-project/ray", 6978, "2020-01-30"),),
-    ),
-    KnownError(
         id="mpi-process-memory",
         pattern=r"Read -1, expected \d{1,12}, errno = 1\b|CMA support is not available due to restrictive ptrace|cma_ep_tx_error|process_vm_(readv|writev)[^\n]{0,60}(Operation not permitted|errno)",
         cause="Open MPI or UCX copies between processes by reading the other's memory, which the container does not allow (ptrace)",
@@ -289,47 +261,6 @@ ROWS = (
         command="export OMPI_MCA_btl_vader_single_copy_mechanism=none",
         says=("[edc6f559242d:00026] Read -1, expected 36864, errno = 1",),
         sources=(thread("open-mpi/ompi", 4948, "2018-03-22"), thread("radiasoft/devops", 132, "2018-02-15")),
-    ),
-    KnownError(
-        id="slurm-script-gone",
-        pattern=r"slurmstepd: error: execve\(\): (?P<program>\S{1,160}): (No such file|Permission denied|Exec format error)|slurmstepd: error: couldn't chdir to|slurmstepd: error: (_get_?primary_group|task/cgroup)",
-        cause="The node that Slurm chose could not start {program}: the file or folder is not there on that node (a file system that is not mounted there, a full or read-only /tmp or slurmd spool), it is not executable, or its first line names "
-        "an interpreter that the node does not have",
-        remedy="Ask for another node (sbatch --exclude=NODE) and tell the administrators of that one; see that script, environment and working folder lie on a file system that all nodes share, and that the script begins with #!/bin/bash",
-        command="srun -w NODE ls -l SCRIPT",
-        says=("slurmstepd: error: execve(): /tmp/slurmd/job2997814/slurm_script: No such file or directory",),
-        sources=(
-            thread("ArjunaCluster/ArjunaUsers", 21, "2021-08-31"),
-            thread("ArjunaCluster/ArjunaUsers", 46),
-        ),
-        likely=True,
-    ),
-    KnownError(
-        id="slurm-not-configured",
-        pattern=r"s_p_parse_file: unable to (status|stat) file|Could not establish a configuration source|resolve_ctls_from_dns_srv|Unable to contact slurm controller|slurm_load_\w{1,30} error: Unable to contact|Munge (encode|decode) failed|auth_g_(pack|verify)[^\n]{0,60}(failed|error)|Protocol authentication error|Zero Bytes were transmitted",
-        cause="This machine cannot speak with Slurm's controller: it is no login node of the cluster (or a container without slurm.conf and munge), the controller is down, or the key and clock of munge differ",
-        remedy="Submit on a login node (scontrol ping says whether the controller answers). In a container mount /etc/slurm, /run/munge and Slurm's programs. Without a cluster run the script with bash, or use torchrun directly",
-        command="scontrol ping",
-        says=(
-            "sbatch: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host\nsbatch: fatal: Could not establish a configuration source",
-            "slurm_load_partitions error: Unable to contact slurm controller (connect failure)",
-        ),
-        sources=(thread("nico-bohlinger/one_policy_to_run_them_all", 5, "2024-10-29"),),
-    ),
-    KnownError(
-        id="any-slurm",
-        pattern=r"\b(?P<program>srun|sbatch|salloc|slurmstepd): (error|fatal): (?!\S{1,60}: tasks? )[^\n]{4}",
-        cause="Slurm itself refused the job or ended it ({program}), for the reason that stands in this line; the program's own output has no cause for it",
-        remedy="scontrol show job JOB (while it runs) or sacct -j JOB -o State,ExitCode,MaxRSS,Reason (afterwards) say in what state it ended; compare what it asked for with sinfo -o '%P %l %c %m %G'. OUT_OF_MEMORY: --mem; TIMEOUT: --time; NODE_FAIL: another node; "
-        "for options that are not known: sbatch --help of that cluster's release",
-        command="sacct -j JOB -o State,ExitCode,MaxRSS,Reason",
-        says=("srun: error: PMK_KVS_Barrier task launch failure, no PMK_KVS_Barrier",),
-        sources=(
-            "the wording as programs print it; no thread was read for it, 2026-11-26",
-            "slurm.schedmd.com, sacct and scontrol, by their names, 2026-11-26",
-        ),
-        likely=True,
-        general=True,
     ),
     KnownError(
         id="ray-start",

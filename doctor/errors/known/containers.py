@@ -244,4 +244,12 @@ ROWS = (
         ),
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
     ),
+    KnownError(
+        id="image-arguments",
+        pattern=r"nvidia_entrypoint\.sh: line \d{1,4}: exec: (?P<name>\S{1,60}): (?:invalid option|not found)|OCI runtime create failed[^\n]{0,200}exec: \\?\"--?[\w-]{1,40}",
+        cause="An option of docker run stands behind the image's name, so that the container takes it for the program to start",
+        remedy="Options come first: docker run --gpus all -v A:B IMAGE PROGRAM. --gpus takes `all`, a number, or '\"device=7\"' for one GPU",
+        says=("/opt/nvidia/nvidia_entrypoint.sh: line 67: exec: --: invalid option",),
+        sources=(thread("ComparativeGenomicsToolkit/cactus", 1343, "2024-04-07"),),
+    ),
 )

@@ -262,4 +262,33 @@ ROWS = (
         sources=(_CODES,),
         likely=True,
     ),
+    KnownError(
+        id="cublas-failed",
+        pattern=r"CUBLAS_STATUS_(?P<term>EXECUTION_FAILED|INVALID_VALUE|INTERNAL_ERROR|MAPPING_ERROR)",
+        cause="A product on the GPU was not carried out ({term}). Most often {meaning}",
+        remedy="In this order: CUDA_LAUNCH_BLOCKING=1 (or the same batch on the CPU) shows an index, label or token out of range, or shapes and types that do not fit; `torchlift doctor` says whether this torch has code for this GPU; nvidia-smi whether the memory is full; unset LD_LIBRARY_PATH && python -c 'import torch; a = torch.ones(64, 64, device=\"cuda\"); print((a @ a).sum())' whether cuBLAS works at all: if only then, another CUDA's library was loaded (pip install --force-reinstall nvidia-cublas in torch's version)",
+        command="CUDA_LAUNCH_BLOCKING=1 python PROGRAM",
+        terms=(
+            (
+                "EXECUTION_FAILED",
+                "an earlier kernel had failed (an index out of range shows itself only later), the GPU is newer than torch's CUDA (an RTX 30 with CUDA 10), or the memory was full",
+            ),
+            (
+                "INVALID_VALUE",
+                "a cuBLAS of another CUDA release was loaded instead of torch's own (LD_LIBRARY_PATH, a module of the cluster, a system's CUDA beside torch 1.13's wheels), or a matrix is empty or not contiguous",
+            ),
+            (
+                "INTERNAL_ERROR",
+                "an earlier kernel had failed (an index out of range shows itself only later), or the memory was full",
+            ),
+            ("MAPPING_ERROR", "an earlier kernel had failed (an index out of range shows itself only later)"),
+        ),
+        checks=("library-path", "nvidia-pins", "gpu-architecture", "memory-in-use"),
+        says=(
+            "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc)`",
+            "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc)`",
+        ),
+        sources=(thread("songyangco/GETNext", 8, "2024-04-24"), thread("OpenNMT/CTranslate2", 1865, "2025-03-10")),
+        likely=True,
+    ),
 )

@@ -283,7 +283,7 @@ ROWS = (
     KnownError(
         id="cuda-unknown",
         pattern=r"CUDA unknown error\b|Error 999\b|CUDA_ERROR_UNKNOWN"
-        r"|CUDA error: unknown error" + cuda_codes(999),
+        r"|C[Uu][Dd]A error: ?unknown error" + cuda_codes(999),
         cause="CUDA could not start or lost its context: the device node of nvidia-uvm is missing, or the machine was suspended",
         remedy="Load the module, or restart",
         command="sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",

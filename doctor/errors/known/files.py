@@ -27,7 +27,7 @@ ROWS = (
         id="checkpoint-damaged",
         pattern=r"PytorchStreamReader failed|unexpected EOF, expected \d{1,20} more bytes|invalid load key, (?!'v')|HeaderTooLarge"
         r"|InvalidHeaderDeserialization|MetadataIncompleteBuffer|Invalid magic number; corrupt file"
-        r"|Error while deserializing header|UnpicklingError: (could not find MARK|pickle data was truncated|unpickling stack underflow)|load a PyTorch model from a TF 2\.0 checkpoint|Unable to load weights from pytorch checkpoint file|not a ZIP archive|invalid header or archive is corrupted"
+        r"|Error while deserializing header|unregistered extension code \d{1,6}|UnpicklingError: (could not find MARK|pickle data was truncated|unpickling stack underflow)|load a PyTorch model from a TF 2\.0 checkpoint|Unable to load weights from pytorch checkpoint file|not a ZIP archive|invalid header or archive is corrupted"
         r"|storage has wrong size: expected|unexpected EOF, expected \d{1,14} more bytes",
         cause="The file is not what it should be: a download that was cut, a Git LFS pointer or an error page in its place, or a "
         "checkpoint whose writer was stopped",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread
+from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 
 _SYMBOLS = (
     ("setupterm|tgetent|tgetnum|tgetflag|tigetnum|tparm|tputs|cur_term|del_curterm|set_curterm", "terminfo of ncurses"),
@@ -75,6 +75,24 @@ ROWS = (
         general=True,
     ),
     KnownError(
+        id="any-submodule",
+        pattern=r"No module named '(?P<package>[A-Za-z_]\w{0,50})\.(?P<module>[\w.]{1,80})'(?! ?; '[\w.]{1,80}' is not a package)",
+        cause="Python found something named {package}, and it has no {module}: {package} is installed in another release than the code was written for, only a part of it was installed or built, or a folder or file of that name is taken for it (a clone in the folder from which the program was started, a module of the program's own)",
+        remedy="The command says which {package} it is and where. In site-packages: install the release that the code names (pip index versions {package}; parts may be extras, {package}[all], or packages of their own). A folder of the program's: start from another folder, or install the clone (pip install --no-build-isolation -e .); while pip builds: the package cannot be built from PyPI, take its repository",
+        command='python -c \'import {package}; print({package}.__file__, {package}.__path__, getattr({package}, "__version__", ""))\'',
+        says=(
+            "ModuleNotFoundError: No module named 'openfold.model'",
+            "ModuleNotFoundError: No module named 'fbgemm_gpu.split_table_batched_embeddings_ops'",
+        ),
+        sources=(
+            thread("aqlaboratory/openfold", 395, "2024-05-22"),
+            thread("pytorch/FBGEMM", 1151, "2022-06-09"),
+            thread("aqlaboratory/openfold", 329, "2023-06-18"),
+        ),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
         id="any-module",
         pattern=r"No module named '?(?P<module>\w[\w.-]{0,80})'?",
         cause="The Python that runs finds no module {module}: it is not installed in that environment (perhaps in another one), or it is a file of the program, started from another folder",
@@ -89,6 +107,7 @@ ROWS = (
         id="any-program",
         pattern=r"(?P<program>[\w.+/-]{1,120}): command not found|command not found: (?P<program2>[\w.+/-]{1,120})|\b(ba|da|z)?sh: (line )?\d{1,6}: (?P<program3>[\w.+/-]{1,120}): not found"
         r"|'(?P<program4>[^'\n]{1,120})' is not recognized as an internal or external command|(?P<program8>[\w.+/-]{1,120}) ?: The term '\S{1,120}' is not recognized"
+        r"|'?(?P<program10>[\w.+/-]{1,60})'? (?:n.est pas reconnu en tant que commande interne|no se reconoce como un comando interno|não é reconhecido como um comando interno|konnte nicht gefunden werden)|(?:Befehl|Command) \"(?P<program11>[\w.+/-]{1,60})\" ist entweder falsch geschrieben"
         r"|unable to execute '(?P<program5>[^'\n]{1,200})': No such file"
         rf"|FileNotFoundError: \[(Errno|WinError) 2\][^\n]{{0,60}}: '(?P<program6>{_PROGRAMS})'|No such file or directory: '(?P<program7>/([\w./-]{{1,120}}/)?bin/[\w.+-]{{1,60}})'"
         r'|exec: \\?"(?P<program9>[\w.+/-]{1,120})\\?": executable file not found',
@@ -223,5 +242,29 @@ ROWS = (
         sources=(thread("meta-pytorch/torchrec", 3114, "2026-11-26"),),
         level="warning",
         general=True,
+    ),
+    KnownError(
+        id="operator-without-backend",
+        pattern=r"Could not run '(?P<operator>[\w:.]{1,100})' with arguments from the '(?P<backend>\w{1,40})' backend",
+        cause="The operator {operator} has no kernel for {backend}: the package that brings it was built without that device (a CPU build, no compiled part), it exists only for the other device, or for SparseCPU, Meta and Quantized: there is none for such tensors",
+        remedy="Import the package and see whether its compiled part loads; install its build for this torch and CUDA; else move the tensors to the device that the list below the message names, or .to_dense() and dequantize() them first",
+        checks=("extension-abi", "torch-cpu-build"),
+        says=("NotImplementedError: Could not run 'cadence::quantized_conv' with arguments from the 'CPU' backend.",),
+        sources=(thread("pytorch/executorch", 5508, "2024-09-24"), torch_file("torch/lib/libtorch_cpu.so")),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="load-library-failed",
+        pattern=r"Could not load this library: (?P<library>\S{1,200})",
+        cause="torch.ops.load_library could not open {library}; the OSError above it says why: a library that it needs is missing, or it was built for another torch, CUDA or Python",
+        remedy="python -c 'import torch, ctypes; ctypes.CDLL(\"{library}\")' says the reason in one line (undefined symbol: built for another torch; cannot open shared object: a library is missing); install the build of that package for this torch and CUDA",
+        command="python -c 'import torch, ctypes; ctypes.CDLL(\"{library}\")'",
+        checks=("extension-abi", "missing-libraries"),
+        says=(
+            "OSError: Could not load this library: /env/lib/python3.13/site-packages/fbgemm_gpu/fbgemm_gpu_experimental_gen_ai.so",
+        ),
+        sources=(thread("pytorch/FBGEMM", 4754, "2025-11-15"), torch_file("torch/_ops.py")),
+        level="vague",
     ),
 )

@@ -37,7 +37,7 @@ ROWS = (
     ),
     KnownError(
         id="wheel-file-invalid",
-        pattern=r"Wheel '(?P<name>[\w.-]{1,60})' located at \S{1,300} is invalid",
+        pattern=r"Wheel '(?P<name>[\w.-]{1,60})' located at \S{1,300} is invalid|Failed to (?:install|unzip|read|extract)[^\n]{0,20}: (?P<name2>[\w.]{1,60})-[^\n]{1,120}\.whl[^\n]{0,120}\n.{0,20}Caused by: (?:The wheel is invalid|[Ii]nvalid (?:Zip|zip|gzip)|[Ff]ailed to (?:read|extract))|The wheel is invalid: ",
         cause="The file of {name} that pip got is not a whole wheel: the download was cut short or changed on its way (a proxy, a full disk), or a damaged file came from pip's cache",
         remedy="Download it again without the cache, where there is room for it (torch takes several GB: df -h /tmp; TMPDIR names another folder); behind a proxy fetch the file by hand and compare its SHA-256 with the index",
         command="pip cache purge && pip install --no-cache-dir {name}",
@@ -167,6 +167,22 @@ ROWS = (
             torch_file("torch/utils/cpp_extension.py"),
         ),
         wheel=True,
+    ),
+    KnownError(
+        id="architecture-dropped",
+        pattern=r"(?:ptxas fatal|nvcc fatal|Value|Unsupported gpu architecture)[^\n]{0,20}'(?:sm|compute)_(?P<capability>1[0-3]|2[01]|3[0257]|5[023]|6[0-2]|70|72)'",
+        cause="This CUDA toolkit is too new for the GPU architecture {capability} that it was asked to build for: CUDA 11 took away 30 and 32, CUDA 12 took away 35 and 37, CUDA 13 everything before 75",
+        remedy="Ask for the architectures of the GPUs that are there (TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES, -gencode in setup.py or Makefile; nvidia-smi --query-gpu=compute_cap --format=csv lists them); if the GPU itself is that old, take an older toolkit and a torch of its time",
+        command="nvidia-smi --query-gpu=name,compute_cap --format=csv",
+        checks=("toolkit-mismatch",),
+        says=(
+            "ptxas fatal   : Value 'sm_30' is not defined for option 'gpu-name'",
+            "nvcc fatal   : Unsupported gpu architecture 'compute_35'",
+        ),
+        sources=(
+            thread("AccelerateHS/accelerate", 516, "2022-04-01"),
+            "CUDA 11.0, 12.0 and 13.0 release notes, deprecated features, by their names, 2026-11-26",
+        ),
     ),
     KnownError(
         id="toolkit-too-old-for-gpu",

@@ -9,7 +9,7 @@ ROWS = (
     KnownError(
         id="device-side-assert",
         pattern=r"device-side assert triggered|block: \[\d{1,9},\d{1,9},\d{1,9}\], thread: \[\d{1,9},\d{1,9},\d{1,9}\] Assertion"
-        r"|cudaErrorAssert\b|hipErrorAssert\b" + cuda_codes(710),
+        r"|cudaErrorAssert\b|hipErrorAssert\b|[Cc]uda runtime error ?\(59\)" + cuda_codes(710),
         cause="A kernel found a value that it may not be given, and stopped: nearly always an index or a label outside of its "
         "range (label >= number of classes, token >= size of the embedding). It is the program's data, not the machine",
         remedy="Run on the CPU, or with CUDA_LAUNCH_BLOCKING=1, which shows the line; compare the largest index with the size",
@@ -125,7 +125,7 @@ ROWS = (
     ),
     KnownError(
         id="cublas-not-supported",
-        pattern=r"CUBLAS_STATUS_(NOT_SUPPORTED|ARCH_MISMATCH|EXECUTION_FAILED|INVALID_VALUE|INTERNAL_ERROR)",
+        pattern=r"CUBLAS_STATUS_(NOT_SUPPORTED|ARCH_MISMATCH)",
         cause="cuBLAS has no routine for this type, shape or mode on this GPU (bfloat16 needs compute capability 8.0), or another cuBLAS was loaded than torch's",
         remedy="Try it in another type (float16 or float32 for bfloat16, float32 for both). If that fails too: take other CUDA folders out of LD_LIBRARY_PATH and reinstall nvidia-cublas in torch's version",
         checks=("library-path", "nvidia-pins", "gpu-features"),
@@ -133,8 +133,6 @@ ROWS = (
             "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx( handle, opa, opb, m, n, k, "
             "&falpha, a, CUDA_R_16BF, lda, b, CUDA_R_16BF, ldb, &fbeta, c, CUDA_R_16BF, ldc, compute_type, "
             "CUBLAS_GEMM_DEFAULT_TENSOR_OP)`",
-            "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, "
-            "a, lda, b, ldb, &beta, c, ldc)`",
         ),
         sources=(
             thread("0nutation/SpeechGPT", 37, "2024-07-28"),

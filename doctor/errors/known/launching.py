@@ -41,7 +41,7 @@ ROWS = (
     ),
     KnownError(
         id="backend-for-device",
-        pattern=r"No backend type associated with device type|Tensors must be CUDA and dense|does not support (allreduce|broadcast|allgather) on"
+        pattern=r"No backend type associated with device type|don't know which communication backend to use for this accelerator|Tensors must be CUDA and dense|does not support (allreduce|broadcast|allgather) on"
         r" (cpu|cuda)",
         cause="A collective was called with a tensor on a device that the process group has no backend for, mostly CPU tensors with nccl alone",
         remedy="Initialise without naming a backend, or with backend='cpu:gloo,cuda:nccl'; else move the tensor",
@@ -97,18 +97,6 @@ ROWS = (
         sources=(thread("huggingface/peft", 484, "2024-05-29"), thread("hiyouga/LlamaFactory", 7993, "2025-05-08")),
     ),
     KnownError(
-        id="slurm-pmi",
-        pattern=r"OMPI was not built with SLURM's PMI support|PMI2_Init failed to intialize",
-        cause="srun started processes that load an Open MPI which does not speak to this Slurm",
-        remedy="Start with srun --mpi=pmix where Slurm has it (srun --mpi=list), or with mpirun or torchrun; without MPI, take mpi4py out",
-        command="srun --mpi=list",
-        says=(
-            'The application appears to have been direct launched using "srun",\nbut OMPI was not built with SLURM\'s PMI support and therefore '
-            "cannot\nexecute.",
-        ),
-        sources=(thread("NVIDIA-NeMo/Speech", 10997, "2024-10-22"), thread("open-mpi/ompi", 10940)),
-    ),
-    KnownError(
         id="kubernetes-no-gpu",
         pattern=r"Insufficient (nvidia|amd)\.com/gpu",
         cause="No node has as many free GPUs as the pod asks for, or its device plugin does not run and the node offers none",
@@ -119,33 +107,6 @@ ROWS = (
             thread("NVIDIA/k8s-device-plugin", 33, "2018-07-11"),
             thread("NVIDIA/k8s-device-plugin", 159, "2020-05-08"),
         ),
-    ),
-    KnownError(
-        id="wsl-container-without-gpu",
-        pattern=r"WSL environment detected but no adapters were found",
-        cause="Docker in WSL was told to use a GPU, and Windows offers none: WSL 1, no NVIDIA card, or a driver of Windows without WSL support",
-        remedy="Update WSL and the NVIDIA driver of Windows, then start both anew; without an NVIDIA card take the GPU out of the compose file",
-        command="wsl --update && wsl --shutdown",
-        checks=("wsl-driver", "driver-missing"),
-        says=(
-            "nvidia-container-cli: initialization error: WSL environment detected but no adapters were found: unknown",
-        ),
-        sources=(
-            thread("AbdBarho/stable-diffusion-webui-docker", 117, "2022-10-04"),
-            thread("OpenBMB/UltraRAG", 12, "2025-02-08"),
-        ),
-    ),
-    KnownError(
-        id="slurm-request",
-        pattern=r"Requested node configuration is not available|(sbatch|srun|salloc): error: .{0,40}count per node can not be satisfied",
-        cause="Slurm has no node with what the job asks for in that partition: more CPUs, GPUs or memory than one node has, or GPUs under another name",
-        remedy="Compare --cpus-per-task, --mem and --gres with the nodes of the partition, and ask for less or another partition",
-        command="sinfo -o '%P %c %m %G'",
-        says=(
-            "sbatch: error: CPU count per node can not be satisfied\nsbatch: error: Batch job submission failed: Requested node configuration is "
-            "not available",
-        ),
-        sources=(thread("FNNDSC/pman", 200),),
     ),
     KnownError(
         id="fsdp-frozen-parameters",

@@ -295,4 +295,37 @@ ROWS = (
         ),
         likely=True,
     ),
+    KnownError(
+        id="transformer-engine-state",
+        pattern=r"fp8_meta\[.recipe.\][^\n]{0,60}\n?.{0,80}KeyError: 'recipe'|KeyError: 'recipe'|\._extra_state\b[^\n]{0,80}(?:Missing|Unexpected|mismatch)|(?:Missing|Unexpected) key[^\n]{0,200}\._extra_state",
+        cause="The checkpoint holds the state of FP8 layers (_extra_state) in the form of another Transformer Engine, or was written without it",
+        remedy="Install the Transformer Engine that the model's authors name (its README or requirements), for this torch; or load with strict=False and leave out keys that end in _extra_state, where FP8 is calibrated anew",
+        command="python -m pip show transformer-engine",
+        says=("KeyError: 'recipe'",),
+        sources=(thread("ArcInstitute/evo2", 122, "2025-05-10"), thread("ArcInstitute/evo2", 75, "2025-03-19")),
+        likely=True,
+    ),
+    KnownError(
+        id="deepspeed-accelerator",
+        pattern=r"Can't instantiate abstract class (?P<name>\w{1,20}_Accelerator)",
+        cause="DeepSpeed's part for this device ({name}) lacks methods that the rest of that release asks for: it is not whole there",
+        remedy="Upgrade DeepSpeed; on a Mac train without it (it is for several GPUs: accelerate config without DeepSpeed, or take `deepspeed` out of the script's arguments)",
+        command="python -m pip install -U deepspeed",
+        says=(
+            "TypeError: Can't instantiate abstract class MPS_Accelerator with abstract methods handles_memory_backpressure",
+        ),
+        sources=(thread("deepspeedai/DeepSpeed", 5132, "2024-02-14"),),
+    ),
+    KnownError(
+        id="scipy-numpy-remark",
+        pattern=r"A NumPy version >=[\w.]{1,12} and <[\w.]{1,12} is required for this version of SciPy",
+        cause="A remark of SciPy: the NumPy here is newer or older than the releases that it was tested with. It mostly works; where something fails in SciPy, this is why",
+        remedy="Upgrade both together: python -m pip install -U scipy numpy; where torch or a program pins NumPy, take the SciPy of its time",
+        command="python -m pip install -U scipy",
+        says=(
+            "UserWarning: A NumPy version >=1.16.5 and <1.23.0 is required for this version of SciPy (detected version 1.23.5",
+        ),
+        sources=(thread("camenduru/sdxl-colab", 22, "2023-10-23"),),
+        level="warning",
+    ),
 )

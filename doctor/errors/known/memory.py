@@ -61,10 +61,10 @@ ROWS = (
     ),
     KnownError(
         id="shared-memory",
-        pattern=r"Unexpected bus error encountered in worker|\bBus error\b|insufficient shared memory|unable to (write to|resize|allocate)"
+        pattern=r"Unexpected bus error encountered in worker|insufficient shared memory|unable to (write to|resize|allocate)"
         r".{0,40}</?torch_\w{0,60}|No space left on device.{0,40}/dev/shm|DataLoader worker \(pid\(?s?\)? .{1,60}\) is killed by "
         r"signal: Bus error|Error while creating shared memory segment|failed to extend /dev/shm|posix_fallocate.{0,40}No space"
-        r"|Signal 7 \(SIGBUS\)|exitcode ?: -7\b|\bshared memory object .{0,80}No space left",
+        r"|\bshared memory object .{0,80}No space left",
         cause="/dev/shm is full or too small: data loader workers and NCCL hand data over in it, and containers get 64 MiB",
         remedy="Give the container more shared memory (--shm-size=8g or --ipc=host; in Kubernetes an emptyDir of medium Memory "
         "at /dev/shm)",
@@ -81,6 +81,17 @@ ROWS = (
             torch_file("torch/utils/data/dataloader.py"),
             torch_file("torch/lib/libtorch_python.so"),
         ),
+        likely=True,
+    ),
+    KnownError(
+        id="bus-error",
+        pattern=r"\bBus error\b|SIGBUS\b|exitcode ?: -7\b",
+        cause="The process read a page of memory that nothing stands behind (SIGBUS). In a container, with data loader workers or NCCL: /dev/shm is full, which has 64 MiB unless told otherwise. Elsewhere: a file that is mapped into memory (safetensors, mmap=True, numpy.memmap, a library) lies on a full disk or was cut while it was read; on Arm boards also a compiled part that reads unaligned addresses, or one built for another of their processors",
+        remedy="df -h /dev/shm and df -h of the model's disk while it runs say which: the container more shared memory (--shm-size=8g or --ipc=host), or room on the disk and the file fetched again. If both have room: PYTHONFAULTHANDLER=1 names the Python line, dmesg a failing disk or memory; on a Jetson take the wheels that NVIDIA made for that JetPack",
+        command="df -h /dev/shm . && PYTHONFAULTHANDLER=1 python PROGRAM",
+        checks=("shm-size",),
+        says=("Bus error (core dumped)", 'Thread 1 "python3" received signal SIGBUS, Bus error.'),
+        sources=(thread("microsoft/onnxruntime", 995, "2019-05-08"), thread("pytorch/pytorch", 26009)),
         likely=True,
     ),
     KnownError(
@@ -162,7 +173,7 @@ ROWS = (
     ),
     KnownError(
         id="paging-file",
-        pattern=r"WinError 1455|os error 1455|paging file is too small",
+        pattern=r"WinError 1455|werfault[^\n]{0,20}0xc000012d|os error 1455|paging file is too small",
         cause="Windows could not reserve memory: its paging file is too small, and each worker process loads torch's libraries "
         "again",
         remedy="Let Windows manage the size of the paging file, or set fewer workers (num_workers=0)",
@@ -192,7 +203,7 @@ ROWS = (
     ),
     KnownError(
         id="too-many-threads",
-        pattern=r"can't start new thread|libgomp: Thread creation failed|pthread_create failed.{0,60}Resource temporarily "
+        pattern=r"can't start new thread|creation via pthread_create\(\) failed|std::system_error[^\n]{0,60}\n?[^\n]{0,20}Resource temporarily unavailable|libgomp: Thread creation failed|pthread_create failed.{0,60}Resource temporarily "
         r"unavailable|OpenBLAS blas_thread_init: pthread_create",
         cause="The user, or the container, has as many threads as its limit allows",
         remedy="Use fewer workers and threads (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS), or raise the limit (ulimit -u, pids_limit)",
@@ -260,8 +271,18 @@ ROWS = (
         sources=("Python 3.11, multiprocessing/spawn.py, read 2026-11-23",),
     ),
     KnownError(
+        id="worker-hung-up",
+        pattern=r"DataLoader worker .{0,80}is killed by signal: (?P<why>Hangup|Terminated|Interrupt)|Signal (?:1 \(SIGHUP\)|15 \(SIGTERM\)) received by PID|death signal,? shutting down workers|[Rr]eceived (?:Signals\.SIGHUP|1|SIGHUP) death signal",
+        cause="The program was ended from outside ({why}): the terminal or the ssh connection from which it was started was closed, a scheduler or somebody stopped it, or the main process had ended and took its workers along",
+        remedy="Start long runs so that they outlive the terminal: tmux or screen, nohup PROGRAM > log 2>&1 &, or sbatch. If none was closed, look in the log above for an exception of the main process, and at sacct or journalctl for who sent the signal",
+        command="tmux new -s train",
+        says=("RuntimeError: DataLoader worker (pid 41956) is killed by signal: Hangup.",),
+        sources=(thread("open-mmlab/mmdetection", 7031),),
+        likely=True,
+    ),
+    KnownError(
         id="worker-died",
-        pattern=r"DataLoader worker .{0,200}(exited unexpectedly|is killed by signal)",
+        pattern=r"DataLoader [Ww]orker .{0,200}(exited unexpectedly|quit unexpectedly|is killed by signal)",
         cause="A data loader's worker process ended without handing its exception on: it was killed for want of main memory, crashed in a compiled part (OpenCV, decord, a database or HDF5 handle that was opened before the fork), or under Windows and macOS could not start because the program has no `if __name__ == '__main__':`",
         remedy="Run once with num_workers=0: an exception then shows itself. If that works: sudo dmesg | grep -i oom says whether it was memory (fewer workers, smaller prefetch_factor; in a container a larger --memory and --shm-size); open files and handles in worker_init_fn or __getitem__, not in __init__; cv2.setNumThreads(0)",
         command="sudo dmesg | grep -iE 'oom|killed process|segfault'",

@@ -63,7 +63,7 @@ ROWS = (
     ),
     KnownError(
         id="executorch",
-        pattern=r"\[method\.cpp:\d{1,5}\]|\[program\.cpp:\d{1,5}\] (?!InternalConsistency)|KernelCall failed at instruction|loading method \w{1,40} failed with error 0x|Backend \w{1,40} is not registered|Missing operator: \[\d{1,4}\]|Program identifier '[^'\n]{1,8}' != expected",
+        pattern=r"\[method\.cpp:\d{1,5}\]|\[program\.cpp:\d{1,5}\] (?!InternalConsistency)|KernelCall failed at instruction|loading method \w{1,40} failed with error 0x|Backend \w{1,40} is not registered|Missing operator: \[\d{1,4}\]|executorch:operator_registry[^\n]{0,80}not found|Missing out variants: |Program identifier '[^'\n]{1,8}' != expected",
         cause="ExecuTorch's runtime refuses the program or an input. `Missing operator`, `is not registered`: the runtime was built without that kernel or back end; `Program identifier`: the file is no .pte, or of another release; `KernelCall failed` with a check above it: an input of "
         "another type, shape or range than the one exported (an int64 read as int32, an index outside of a table)",
         remedy="Read the line with `Check failed` directly above: it names the operator and value. Give inputs of the dtypes and shapes of the export (int64 tokens as int64); link the kernels and back ends (portable_ops_lib, xnnpack_backend, custom_ops), or in Python import them "
@@ -167,7 +167,7 @@ ROWS = (
     ),
     KnownError(
         id="isaac-physx",
-        pattern=r"PhysX[^\n]{0,200}(?:CUDA driver error|internal error)|PxgCuda\w{1,40}\.cpp|Failed to create GPU foundation device|carb\.gym\.plugin\] (?:Gym cuda error|Failed)|VkResult: ERROR_\w{1,40}|vkCreateInstance failed",
+        pattern=r"PhysX[^\n]{0,200}(?:CUDA driver error|internal error)|PxgCuda\w{1,40}\.cpp|Failed to create GPU foundation device|carb\.gym\.plugin\] (?:Gym cuda error|Failed)|VkResult: ERROR_\w{1,40}|gpu\.foundation\.plugin\][^\n]{0,10}No device could be created|vkCreateInstance failed",
         cause="NVIDIA's simulators (Isaac Gym, Isaac Sim) do not get the GPU for physics or drawing: the driver's Vulkan part is missing (in a container NVIDIA_DRIVER_CAPABILITIES has to name graphics), the driver is not one of those that the release supports, or the GPU is newer than the release (Isaac Gym knows none after Ada)",
         remedy="docker run -e NVIDIA_DRIVER_CAPABILITIES=all ...; vulkaninfo --summary has to show the NVIDIA GPU; without a screen headless=True; take a driver that the release's requirements name; on Blackwell use Isaac Lab with Isaac Sim 5",
         command="vulkaninfo --summary",
@@ -236,6 +236,38 @@ ROWS = (
         checks=("extension-abi",),
         says=("Kernel Restarting: The kernel for notebook.ipynb appears to have died. It will restart automatically.",),
         sources=(_UNREAD,),
+        likely=True,
+    ),
+    KnownError(
+        id="xla-driver-remark",
+        pattern=r"which is older than the PTX compiler version|XLA is disabling parallel compilation",
+        cause="A remark of XLA (JAX, TensorFlow): its compiler is newer than the driver's, so that it compiles in one thread. It starts more slowly and runs as fast",
+        remedy="Nothing has to be done; upgrade the driver if starting takes too long",
+        says=("The NVIDIA driver's CUDA version is 12.4 which is older than the PTX compiler version 12.6.77.",),
+        sources=(thread("google-deepmind/alphafold3", 211, "2024-12-12"),),
+        level="warning",
+    ),
+    KnownError(
+        id="mkl-instructions-remark",
+        pattern=r"Intel MKL WARNING: Support of Intel",
+        cause="A remark of Intel's MKL: this processor (or Rosetta on a Mac with Apple's processor) has no AVX, which its next releases want",
+        remedy="Nothing stops for it. On a Mac with Apple's processor install a Python for arm64 (Miniforge): torch without Rosetta is much faster, and uses the GPU",
+        command="python -c 'import platform; print(platform.machine())'",
+        checks=("python-platform",),
+        says=(
+            "Intel MKL WARNING: Support of Intel(R) Streaming SIMD Extensions 4.2 (Intel(R) SSE4.2) enabled only processors has been deprecated.",
+        ),
+        sources=(thread("instantX-research/InstantID", 22, "2024-01-25"),),
+        level="warning",
+    ),
+    KnownError(
+        id="no-opengl-on-display",
+        pattern=r"Xlib: ? ?extension \"(?:GLX|NV-GLX)\" missing|GLX is not supported|Could not (?:create|initialize) (?:GLX|EGL|OpenGL) (?:context|display)|eglInitialize[^\n]{0,40}fail|GLFWError[^\n]{0,80}(?:GLX|X11|display)|Failed to initialize (?:GLFW|EGL|OpenGL)",
+        cause="The program wants to draw with OpenGL, and the display that it was given (VNC, ssh -X, none) has none of the NVIDIA driver",
+        remedy="Without a window: headless=True, MUJOCO_GL=egl, PYOPENGL_PLATFORM=egl, pyrender and MuJoCo draw on the GPU by EGL (in a container NVIDIA_DRIVER_CAPABILITIES=all and libegl1). With one over VNC: start it with vglrun (VirtualGL). Slow but everywhere: xvfb-run -a",
+        command="export PYOPENGL_PLATFORM=egl MUJOCO_GL=egl",
+        says=('Xlib:  extension "GLX" missing on display ":1".',),
+        sources=(thread("isaac-sim/IsaacGymEnvs", 221, "2024-05-28"),),
         likely=True,
     ),
 )

@@ -90,16 +90,6 @@ ROWS = (
         wheel=True,
     ),
     KnownError(
-        id="wsl-symbolic-link",
-        pattern=r"/usr/lib/wsl/lib/libcuda\.so\.1 is not a symbolic link",
-        cause="ldconfig remarks on how WSL brings its driver; nothing fails for it",
-        remedy="Nothing has to be done",
-        checks=("wsl-driver",),
-        says=("/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link",),
-        sources=(thread("microsoft/WSL", 5663, "2025-01-14"), thread("microsoft/WSL", 11229, "2024-02-29")),
-        level="warning",
-    ),
-    KnownError(
         id="no-hip-gpus",
         pattern=r"No HIP GPUs are available|hipErrorNoDevice|no ROCm-capable device is detected",
         cause="ROCm sees no AMD GPU: the user is not in the groups render and video, the container was not given /dev/kfd and "
@@ -301,40 +291,6 @@ ROWS = (
         ),
     ),
     KnownError(
-        id="wsl-does-not-start",
-        pattern=r"(WslRegisterDistribution failed with error: ?|Wsl/Service/[\w/]{1,60}?/?|[Ee]rror:? (?=0x8037010|0x800701bc|0x8004032d|0x80370114))(?P<term>0x80370102|0x80370109|0x800701bc|0x8004032d|0x80370114|0x80072746|0x8007023e|0x80040326|0xd000020c|0x[0-9a-f]{8}|WSL_E_\w{1,40}|E_\w{1,30}|HCS_E_\w{1,50}|HCS/\w{1,60})",
-        cause="WSL itself did not start ({term}): {meaning}; nothing of torch or CUDA has run yet",
-        remedy="In PowerShell as administrator: wsl --update, then wsl --shutdown; wsl --status names what is missing. Enable 'Virtual Machine Platform' and 'Windows Subsystem for Linux' (wsl --install --no-distribution) and virtualization in the BIOS; see that Task "
-        "Manager > Performance > CPU says that virtualization is enabled; then restart Windows",
-        command="wsl --update",
-        terms=(
-            (
-                "0x80370102",
-                "Windows has no working hypervisor (virtualization is off in the BIOS, or Virtual Machine Platform is not enabled)",
-            ),
-            (
-                "0x80370109",
-                "the virtual machine did not answer in time (a defect of some Windows builds: install updates)",
-            ),
-            ("0x80370114", "the feature Virtual Machine Platform is missing"),
-            ("0x800701bc", "WSL's Linux kernel is missing or too old"),
-            ("0x8004032d", "a Windows feature that it needs is not enabled"),
-            ("0x80040326", "WSL's Linux kernel is too old for this Windows"),
-        ),
-        checks=("wsl-driver",),
-        says=(
-            "WslRegisterDistribution failed with error: 0x80370102",
-            "Error code: Wsl/Service/CreateInstance/0xd000020c",
-        ),
-        sources=(
-            thread("microsoft/WSL", 7068, "2022-11-18"),
-            thread("microsoft/WSL", 11255, "2024-03-06"),
-            thread("yuk7/wsldl", 59, "2020-04-19"),
-            thread("microsoft/WSL", 5194, "2021-09-16"),
-        ),
-        likely=True,
-    ),
-    KnownError(
         id="mps-macos-too-old",
         pattern=r"(supported|available) (natively )?(starting )?(from|on|since|in) (?P<name>macOS ?\d[\w.]{0,8})|(?P<name2>macOS ?\d[\w.]{0,8}) (or|and) (later|newer|above)|MPS[^\n]{0,60}requires? (?P<name3>macOS ?\d[\w.]{0,8})",
         cause="On this macOS Apple's GPU library does not have the operation: it came with {name}",
@@ -393,14 +349,5 @@ ROWS = (
             "E external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:9261] Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has already been registered",
         ),
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
-    ),
-    KnownError(
-        id="wsl-interop",
-        pattern=r"exec format error:? \S{0,200}\.exe|\.exe: cannot execute binary file: Exec format error|Exec format error[^\n]{0,40}'\S{0,100}\.exe'|binfmt_misc/WSLInterop: No such file",
-        cause="WSL does not start programs of Windows: its entry in binfmt_misc is gone (systemd or another distribution removed it), or interop is off in /etc/wsl.conf. Torch and CUDA in WSL do not need it",
-        remedy="wsl --shutdown in PowerShell, then start again. If it comes back, register it: sudo sh -c 'echo :WSLInterop:M::MZ::/init:PF > /usr/lib/binfmt.d/WSLInterop.conf' && sudo systemctl restart systemd-binfmt; see that /etc/wsl.conf has no enabled=false under [interop]",
-        command="ls /proc/sys/fs/binfmt_misc/; cat /etc/wsl.conf",
-        says=("zsh: exec format error: explorer.exe",),
-        sources=(thread("microsoft/WSL", 9905, "2023-04-04"), thread("microsoft/WSL", 8952, "2023-04-21")),
     ),
 )

@@ -46,7 +46,7 @@ ROWS = (
     ),
     KnownError(
         id="requires-another-python",
-        pattern=r"requires a different Python: \d\.\d{1,2}|Requires-Python .{0,60}not in|requires Python .{0,40}but the running Python is"
+        pattern=r"requires a different Python: \d\.\d{1,2}|No supported Python \([^)\n]{1,20}\) found|Python \d\.\d[\w.]{0,8} is outside supported range|Requires-Python .{0,60}not in|requires Python .{0,40}but the running Python is"
         r"|(current|your) Python version \(?\d\.\d{1,2}.{0,60}(does not satisfy|is not allowed)|Python version [\d.]{1,8} is not supported"
         r"|(is not compatible|not satisfied) with (the|this) Python",
         cause="The package says that it does not run with this Python",
@@ -144,24 +144,6 @@ ROWS = (
         sources=(
             thread("zalandoresearch/pytorch-ts", 56, "2021-06-19"),
             thread("patientx/ComfyUI-Zluda", 421, "2026-01-20"),
-        ),
-    ),
-    KnownError(
-        id="conda-packages-not-found",
-        pattern=r"PackagesNotFoundError: The following packages are (not (available|found)|missing)|ResolvePackageNotFound:",
-        cause="conda has no packages of these names for this platform and Python in its channels (a file environment.yml that was exported with builds of another system has many such): the channel pytorch has ended with torch 2.5, has "
-        "nothing for 32 bits and linux-aarch64, and no CUDA for macOS",
-        remedy="Install torch with pip in that environment, or from conda-forge (pytorch-gpu)",
-        checks=("python-version", "python-platform"),
-        wheel=True,
-        says=(
-            "PackagesNotFoundError: The following packages are not available from current channels:\n\n  - cudatoolkit=11.7",
-            "PackagesNotFoundError: The following packages are not available from current channels:\n\n  - torchaudio==0.9.0\n"
-            "  - pytorch==1.9.0",
-        ),
-        sources=(
-            thread("myshell-ai/OpenVoice", 83, "2024-01-07"),
-            thread("pytorch/pytorch", 118172, "2024-01-24"),
         ),
     ),
     KnownError(

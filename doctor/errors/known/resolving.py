@@ -101,7 +101,7 @@ ROWS = (
     ),
     KnownError(
         id="installed-conflicts-remark",
-        pattern=r"dependency resolver does not currently take into account all the packages that are installed",
+        pattern=r"dependency resolver does not currently take into account all the packages that are installed|has requirement [^,\n]{1,120}, but you(?:'ll|'ll| will)? have [^\n]{1,80} which is incompatible",
         cause="pip has installed what was asked; the lines below name packages that were there before and ask for other releases",
         remedy="If torch, torchvision, torchaudio or NumPy is among them, install them in one command with the others; else nothing",
         command="pip check",
@@ -156,7 +156,7 @@ ROWS = (
     ),
     KnownError(
         id="not-a-python-project",
-        pattern=r"does not appear to be a Python project: neither 'setup\.py' nor 'pyproject\.toml' found|Directory '[^'\n]{0,200}' is not installable\.|File \"setup\.py\"( or \"setup\.cfg\")? not found\. Directory cannot be installed"
+        pattern=r"does not appear to be a Python project: neither 'setup\.py' nor 'pyproject\.toml' found|Directory '?[^'\n]{0,200}'? is not installable\.|File \"setup\.py\"( or \"setup\.cfg\")? not found\. Directory cannot be installed"
         r"|Could not open requirements file: \[Errno 2\]",
         cause="pip was started in a folder that has no such project or file, or the submodule there is empty",
         remedy="Change into the repository's folder; fetch empty submodules",
@@ -183,7 +183,7 @@ ROWS = (
     ),
     KnownError(
         id="pip-remarks",
-        pattern=r"Ignoring invalid distribution|is installed in '[^'\n]{1,200}' which is not on PATH|Running pip as the 'root' user can result|Defaulting to user installation because normal site-packages is not writeable"
+        pattern=r"Ignoring invalid distribution|DEPRECATION: (?:Legacy editable install|Loading egg at|Building '|Configuring installation scheme|Python \d\.\d)|(?:'|`)use-pep517' |No `requires-python` value found in the workspace|Retrying \(Retry\(total=\d|is installed in '[^'\n]{1,200}' which is not on PATH|Running pip as the 'root' user can result|Defaulting to user installation because normal site-packages is not writeable"
         r"|A new release of pip is available|Attempted to use ninja as the BuildExtension backend but we could not find ninja|There are no \S{1,12} version bounds defined for CUDA"
         r"|has a minor version mismatch with the version that was used to compile PyTorch|TORCH_CUDA_ARCH_LIST is not set, all archs for visible cards are included",
         cause="A remark of pip or of torch's builder; what follows it is what failed, if anything did",
@@ -264,42 +264,6 @@ ROWS = (
         likely=True,
     ),
     KnownError(
-        id="conda-unsatisfiable",
-        pattern=r"LibMambaUnsatisfiableError(?![^!]{0,200}__cuda)|failed with initial frozen solve|The following specifications were found to be incompatible with (each other|the existing python|your system)|Could not solve for environment specs",
-        cause="conda found no set of packages that satisfies all requests: releases of torch, CUDA and Python exclude each other, or the channel pytorch, which ended with torch 2.5, is asked "
-        "for a newer one",
-        remedy="Install torch with pip into a fresh environment (conda create -n new python=3.12), or take pytorch from conda-forge alone",
-        checks=("python-version",),
-        says=(
-            "LibMambaUnsatisfiableError: Encountered problems while solving:",
-            "Solving environment: failed with initial frozen solve. Retrying with flexible solve.",
-        ),
-        sources=(UNREAD,),
-        wheel=True,
-        likely=True,
-    ),
-    KnownError(
-        id="conda-pip-failed",
-        pattern=r"CondaEnvException: Pip failed|Pip subprocess error",
-        cause="The environment was made, and pip's part of the file failed; its error stands above, between `Pip subprocess output` and this line",
-        remedy="conda activate NAME, then by hand: pip install torch, then pip install --no-build-isolation -r requirements.txt 2>&1 | tee pip.log: the first `ERROR:` or `error:` there is the cause",
-        command="torchlift doctor --explain-error pip.log",
-        says=("CondaEnvException: Pip failed",),
-        sources=(thread("markstrefford/running-detectron2-on-windows-wsl2-rtx30xx", 2),),
-        level="vague",
-    ),
-    KnownError(
-        id="conda-download",
-        pattern=r"CondaHTTPError|CondaSSLError|HTTP 000 CONNECTION FAILED|InvalidArchiveError|CondaVerificationError|ChecksumMismatchError",
-        cause="conda could not fetch a package or has a damaged one in its cache",
-        remedy="Clear the cache and try again; behind a proxy set proxy_servers in .condarc, behind a mirror its channels",
-        command="conda clean --all --yes",
-        says=(
-            "CondaHTTPError: HTTP 000 CONNECTION FAILED for url <https://conda.anaconda.org/pytorch/linux-64/repodata.json>",
-        ),
-        sources=(UNREAD,),
-    ),
-    KnownError(
         id="index-unreachable",
         pattern=r"(NewConnectionError|ConnectTimeoutError|ProxyError|NameResolutionError|Read timed out|Max retries exceeded).{0,300}(pypi|pythonhosted|download\.pytorch\.org|/simple/|/whl/|conda\.anaconda)"
         r"|(download\.pytorch\.org|pythonhosted\.org|pypi\.org).{0,300}(Read timed out|Max retries exceeded|Temporary failure in name resolution|403 Client Error|HTTP error 403)",
@@ -373,7 +337,7 @@ ROWS = (
     ),
     KnownError(
         id="distribution-not-found",
-        pattern=r"DistributionNotFound: The '(?P<package>[^'\n]{1,80})' distribution was not found|pkg_resources\.(ContextualVersionConflict|VersionConflict): \((?P<package2>[\w. -]{1,60})",
+        pattern=r"(?:DistributionNotFound|PackageNotFoundError): The '(?P<package>[^'\n]{1,80})' distribution was not found|pkg_resources\.(ContextualVersionConflict|VersionConflict): \((?P<package2>[\w. -]{1,60})",
         cause="A program asks its environment for {package}, which is not installed there or in another release: the environment was changed after the program was installed",
         remedy="Install it, or the program again; pip check shows what else does not fit",
         command="pip check",
@@ -383,32 +347,6 @@ ROWS = (
         sources=(thread("pyannote/pyannote-audio", 160, "2019-03-10"),),
     ),
     KnownError(
-        id="conda-environment",
-        pattern=r"EnvironmentNameNotFound|EnvironmentLocationNotFound|CondaValueError: (could not parse|prefix already exists|The target prefix)|conda: error: (unrecognized arguments|argument COMMAND)|SpecNotFound: |CondaFileIOError|CommandNotFoundError: Your shell has not been properly configured",
-        cause="conda was called in a way that it does not take: a file of an environment goes to `conda env create -f FILE` (not conda create or install), an environment is named by its name (conda env list) or with -p PATH, and `conda activate` needs a shell that was set up",
-        remedy='conda env create -f environment.yml -n NAME (or conda env update); conda env list shows the names; in scripts and Dockerfiles use conda run -n NAME PROGRAM, or first: eval "$(conda shell.bash hook)"',
-        command="conda env list",
-        says=(
-            "EnvironmentNameNotFound: Could not find conda environment: nv-ingest-dev",
-            "CondaValueError: could not parse 'name: nv_ingest_runtime' in: ./conda/environments/nv_ingest_environment.yml",
-            "conda: error: unrecognized arguments: environment.yml",
-        ),
-        sources=(
-            thread("NVIDIA/NeMo-Retriever", 441, "2025-02-13"),
-            thread("Urban-Analytics/RAMP-UA", 130, "2020-09-15"),
-        ),
-    ),
-    KnownError(
-        id="conda-broken",
-        pattern=r"No module named 'conda(?:\.[\w.]{1,60})?'|conda: (?:bad interpreter|/\S{1,120}: bad interpreter)|InvalidArchiveError|CondaVerificationError|(?:SafetyError|ClobberError|ClobberWarning): ",
-        cause="conda's own installation or its cache of packages is damaged: its Python was replaced (conda install python in base), its folder was moved, or a download broke off",
-        remedy="Packages that are damaged: conda clean --all, then again. conda itself: install Miniforge into a new folder and make the environments anew from their files (conda env export first, where it still runs)",
-        command="conda clean --all",
-        says=("ModuleNotFoundError: No module named 'conda'",),
-        sources=(thread("biostars/biostar-handbook", 93), thread("Netflix/metaflow", 706, "2021-09-17")),
-        likely=True,
-    ),
-    KnownError(
         id="pth-file-broken",
         pattern=r"Error processing line \d{1,4} of (?P<name>\S{1,200}\.pth)",
         cause="A file that Python reads at each start ({name}) is of a package that is gone, half installed, or for another Python",
@@ -416,14 +354,6 @@ ROWS = (
         command="rm {name}",
         says=("Error processing line 1 of /venv/lib/python3.11/site-packages/TRK_2_34-1.0-py3.11-nspkg.pth:",),
         sources=(thread("NASA-PDS/PyTrk234", 7, "2025-05-21"),),
-    ),
-    KnownError(
-        id="conda-cannot-write",
-        pattern=r"EnvironmentNotWritableError|NoWritablePkgsDirError|NoWritableEnvsDirError|CondaToSNonInteractiveError|Terms of Service have not been accepted",
-        cause="conda may not write into that installation (one of root or of a cluster), or Anaconda's own channels ask that their terms be accepted first",
-        remedy="Use an installation of your own (Miniforge in the home folder, which takes conda-forge alone and asks no terms), or conda create -p ~/envs/NAME with CONDA_PKGS_DIRS=~/.conda/pkgs; terms: conda tos accept --override-channels --channel https://repo.anaconda.com/pkgs/main, or --override-channels -c conda-forge",
-        says=("CondaToSNonInteractiveError: Terms of Service have not been accepted for the following channels.",),
-        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
     ),
     KnownError(
         id="pip-arguments",
@@ -444,5 +374,36 @@ ROWS = (
         says=("WARNING: Skipping bitsandbytes as it is not installed.",),
         sources=(thread("bmaltais/kohya_ss", 750, "2023-05-09"),),
         level="warning",
+    ),
+    KnownError(
+        id="pip-url-is-a-page",
+        pattern=r"Cannot unpack file \S{1,300} \(downloaded from [^\n]{1,300}text/html|Cannot determine archive format of",
+        cause="The URL that pip was given leads to a web page, not to a package: a repository without `git+` before it, or a download that asks for a login",
+        remedy="A repository: pip install 'NAME @ git+https://github.com/OWNER/NAME.git'; a wheel: its direct address, in quotes; a release page: copy the link of the .whl itself",
+        says=(
+            "ERROR: Cannot determine archive format of /tmp/pip-install-cv1xxdm6/autoawq_1ae396e7919942539bc0a1bcf6e4ab4d",
+        ),
+        sources=(thread("casper-hansen/AutoAWQ", 470, "2024-05-04"),),
+    ),
+    KnownError(
+        id="pip-source-unavailable",
+        pattern=r"satisfies the requirement (?P<name>[\w.-]{1,60}) \(unavailable\)|No matching distribution found for (?P<name2>[\w.-]{1,60}) \(unavailable\)",
+        cause="pip fetched {name} from the URL or repository that was named, and its setup failed to say what it is; the error of the setup stands above (`metadata-generation-failed`, a traceback), and PyPI has nothing that takes its place",
+        remedy="Clone it and build it by hand to see the error: pip install --no-build-isolation -v 'NAME @ git+URL' (most often its setup imports torch, or needs nvcc or another Python)",
+        says=(
+            "ERROR: Could not find a version that satisfies the requirement openfold (unavailable) (from versions: 0.0.1)",
+        ),
+        sources=(thread("facebookresearch/esm", 592, "2023-07-26"),),
+        likely=True,
+    ),
+    KnownError(
+        id="uv-wheel-not-installed",
+        pattern=r"Failed to install: (?P<name>[\w.]{1,60})-\S{1,120}\.whl",
+        cause="uv has the wheel of {name} and could not put its files into the environment: the line `Caused by:` below says why (a program that runs from there holds a file, the disk is full, the cache lies on another disk, an anti-virus program)",
+        remedy="Read the line behind `Caused by:`. Close every program of that environment and try again; UV_LINK_MODE=copy where cache and environment are on different disks; uv cache clean {name} if the file is damaged; on Windows exclude the environment from the scan",
+        command="uv cache clean {name}",
+        says=("error: Failed to install: httptools-0.7.1-cp312-cp312-win_amd64.whl (httptools==0.7.1)",),
+        sources=(thread("invoke-ai/InvokeAI", 8616, "2025-10-15"),),
+        level="vague",
     ),
 )

@@ -107,7 +107,7 @@ ROWS = (
     ),
     KnownError(
         id="tensor-parallel-size",
-        pattern=r"(number of attention heads|num_heads|num_key_value_heads|vocab(ulary)? size|hidden_size|input_size|output_size|intermediate size) ?\(?\d{0,7}\)? .{0,20}(must be|is not) divisible by (tensor parallel size|tp_size|the tensor)|is not divisible by weight quantization block_n|(\d{1,7}) is not divisible by (\d{1,3})$",
+        pattern=r"(number of attention heads|num_heads|num_key_value_heads|vocab(ulary)? size|hidden_size|input_size|output_size|intermediate size) ?\(?\d{0,7}\)? .{0,20}(must be|is not) divisible by (tensor parallel size|tp_size|the tensor)|is not divisible by weight quantization block_n|Tensor parallel size \(?\d{1,4}\)? cannot be larger than the number of available GPUs|(\d{1,7}) is not divisible by (\d{1,3})$",
         cause="The model's heads or layers cannot be split into as many parts as GPUs were asked for",
         remedy="Take a tensor-parallel size that divides them (1, 2, 4, 8), and put the rest of the GPUs into pipeline or data parallelism",
         says=("ValueError: Total number of attention heads (40) must be divisible by tensor parallel size (3).",),

@@ -362,4 +362,15 @@ ROWS = (
         says=("libcudart.so.11.0: no version information available (required by bandwidth_test)",),
         sources=(thread("Bruce-Lee-LY/cuda_hook", 8, "2023-11-25"),),
     ),
+    KnownError(
+        id="toolkit-headers-mixed",
+        pattern=r"macro \"?__cudaLaunch\"? passed \d arguments|(?:identifier|error:)[^\n]{0,20}\"?__(?:cudaLaunch|nv_bfloat16_raw|half_raw)\"?[^\n]{0,40}(?:undefined|redefin|was not declared)|crt/host_runtime\.h[^\n]{0,80}error:",
+        cause="nvcc reads headers of another CUDA release than its own: an include folder of Triton, conda, a pip package (nvidia/cuda_runtime/include) or an old toolkit stands before it",
+        remedy="Look in the command that failed for -I folders with another CUDA's headers and take them away (CPATH, CPLUS_INCLUDE_PATH, CUDA_HOME); nvcc, cuda_runtime and cccl in one release",
+        command="env | grep -E 'CPATH|INCLUDE|CUDA'",
+        checks=("toolkit-mismatch",),
+        says=('error: macro "__cudaLaunch" passed 2 arguments, but takes just 1',),
+        sources=(thread("lightseekorg/tokenspeed", 247, "2026-05-25"),),
+        likely=True,
+    ),
 )

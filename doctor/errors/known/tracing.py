@@ -245,7 +245,7 @@ ROWS = (
     ),
     KnownError(
         id="tensorrt-build",
-        pattern=r"Could not find any implementation for node|No importer registered for op: (?P<operator>\w{1,40})|Unable to find plugin|getPluginCreator could not find plugin|UNSUPPORTED_NODE|Insufficient workspace|INVALID_GRAPH: Assertion failed|UNSUPPORTED_GRAPH|In node \d{1,6} .{0,40}(UNSUPPORTED|INVALID)_NODE|parsers/onnx/\w{1,30}\.cpp:\d{1,6}.{0,80}(fail|Assert)",
+        pattern=r"Could not find any implementation for node|Failed to create TensorRT engine|No importer registered for op: (?P<operator>\w{1,40})|Unable to find plugin|getPluginCreator could not find plugin|UNSUPPORTED_NODE|Insufficient workspace|INVALID_GRAPH: Assertion failed|UNSUPPORTED_GRAPH|In node \d{1,6} .{0,40}(UNSUPPORTED|INVALID)_NODE|parsers/onnx/\w{1,30}\.cpp:\d{1,6}.{0,80}(fail|Assert)",
         cause="TensorRT cannot build this ONNX graph: an operator that it does not have ({operator}), one that needs a plugin, or too little workspace or memory on the GPU",
         remedy="Simplify the graph first (onnxsim), export with static shapes, raise the workspace, or upgrade TensorRT; other programs on the GPU must leave memory",
         checks=("memory-in-use",),

@@ -285,4 +285,27 @@ ROWS = (
         sources=(thread("facebookresearch/xformers", 692, "2023-03-15"), thread("vllm-project/llm-compressor", 973)),
         likely=True,
     ),
+    KnownError(
+        id="amdgpu-does-not-start",
+        pattern=r"amdgpu[^\n]{0,40}(?:gpu post error|Fatal error during GPU init|probe of \S{1,20} failed with error|ASIC reset failed|Unable to locate a BIOS|hw_init of IP block)",
+        cause="The kernel's driver could not start the AMD GPU, so that nothing on this machine sees it: its firmware does not answer (power, seating, a riser, a virtual machine without reset), the firmware files or the kernel are older than the card, or above-4G decoding is off in the BIOS",
+        remedy="Switch the machine off and on (a restart does not reset the card); upgrade kernel, linux-firmware and amdgpu-dkms; in the BIOS enable above-4G decoding and SR-IOV where the card wants it; try it in another slot. rocminfo has to list it before torch can",
+        command="sudo dmesg | grep -i amdgpu",
+        checks=("gpu-lost",),
+        says=(
+            "amdgpu 0000:e3:00.0: amdgpu: Fatal error during GPU init",
+            "amdgpu: probe of 0000:e3:00.0 failed with error -2",
+        ),
+        sources=(thread("ROCm/legacy-rocm-build", 4533, "2025-03-26"),),
+        likely=True,
+    ),
+    KnownError(
+        id="xpu-tensor-elsewhere",
+        pattern=r"invalid device, must be xpu device",
+        cause="Intel's extension got a tensor that is not on the XPU: a part of the program puts its model or optimizer on CUDA or leaves it on the CPU",
+        remedy="See that every .cuda(), device='cuda' and autocast('cuda') of the program goes to 'xpu', before ipex.optimize; torch 2.5 and newer drive Intel GPUs without the extension (pip install torch --index-url https://download.pytorch.org/whl/xpu)",
+        says=("RuntimeError: invalid device, must be xpu device",),
+        sources=(thread("RVC-Project/Retrieval-based-Voice-Conversion-WebUI", 1684, "2024-01-07"),),
+        likely=True,
+    ),
 )
