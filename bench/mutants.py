@@ -22,7 +22,6 @@ import gc
 import importlib
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -30,66 +29,26 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
-from mutations import Mutation, differs, mutations_of
-
-ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = {
-    "rules": "rules",
-    "migrate": "migrate",
-    "doctor": "doctor",
-    "convert": "convert",
-    "record": "record",
-    "src/torchlift": "ground",
-}
-TABLES = ("data", "examples", "smokes", "probes", "inside")
-
-
-@dataclass
-class Mutant:
-    """One change of one file, and what became of it.
-
-    Attributes:
-        module: dotted name of the changed module.
-        path: its file, relative to the repository.
-        mutation: the change.
-        fate: `killed`, `survived`, `timeout` (killed, too), `unseen`: no test executes the line in its own process, or
-            `unclear`: the test that fails also fails without the change when it is run alone.
-        by: the test that failed.
-        tests: how many tests execute the line.
-        seconds: how long it took.
-    """
-
-    module: str
-    path: str
-    mutation: Mutation
-    fate: str = ""
-    by: str = ""
-    tests: int = 0
-    seconds: float = 0.0
-
-    def told(self) -> str:
-        change = self.mutation
-        return f"{self.path}:{change.line} {change.kind}: `{change.old}` -> `{change.new}`".replace("\n", " ")
+from chosen import FOLDERS, ROOT, Mutant, add_choice, arguments_of, chosen
+from mutations import Mutation
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="See which small mistakes in torchlift the tests notice.")
-    parser.add_argument("--number", type=int, default=200, help="mutants (default: 200)")
-    parser.add_argument("--seed", type=int, default=1, help="of the choice (default: 1)")
-    parser.add_argument("--only", default="", metavar="PREFIX", help="files below this path only")
+    add_choice(parser)
     parser.add_argument("--map", type=Path, help="which tests execute the chosen places; made when missing")
     parser.add_argument("--json", type=Path, metavar="RESULTS", help="where to write what became of each mutant")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a processor)")
     parser.add_argument("--most", type=float, default=120, help="seconds of tests for a mutant (default: 120)")
     parser.add_argument("--apart", action="store_true", help="judge what no test executes in its own process, too")
     parser.add_argument("--exhaustive", action="store_true", help="run the tests at full size")
-    parser.add_argument("--tests", default="tests", help="folder or file of the tests to run (default: tests)")
+    parser.add_argument("--tests", nargs="+", default=["tests"], help="folders or files of the tests (default: tests)")
     parser.add_argument("--job", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--see", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -132,8 +91,7 @@ def _jobs(options: argparse.Namespace, *arguments: str) -> list[Path]:
     folder = Path(tempfile.mkdtemp(prefix="mutants-"))
     parts = [folder / f"{job}.json" for job in range(options.jobs)]
     command = [sys.executable, __file__, "--map", str(options.map), "--jobs", str(options.jobs), *arguments]
-    command += ["--most", str(options.most), "--seed", str(options.seed), "--only", options.only]
-    command += ["--tests", options.tests, "--number", str(options.number)]
+    command += ["--most", str(options.most), "--tests", *options.tests, *arguments_of(options)]
     command += ["--exhaustive"] if options.exhaustive else []
     running = [
         subprocess.Popen([*command, "--job", str(job), "--json", str(part)], cwd=ROOT) for job, part in enumerate(parts)
@@ -162,11 +120,11 @@ def _merge(parts: list[dict[str, Any]], options: argparse.Namespace) -> None:
 
 
 def _choice(options: argparse.Namespace) -> list[str]:
-    return [mutant.told() for mutant in _chosen(options)]
+    return [mutant.told() for mutant in chosen(options)]
 
 
 def _job(options: argparse.Namespace) -> int:
-    arguments = [options.tests, "-q", "-p", "no:cacheprovider", "-n", "0", "-o", "addopts="]
+    arguments = [*options.tests, "-q", "-p", "no:cacheprovider", "-n", "0", "-o", "addopts="]
     arguments += ["--import-mode=importlib", "--strict-markers"]
     arguments += ["--exhaustive"] if options.exhaustive else []
     os.chdir(ROOT)
@@ -196,7 +154,7 @@ class _Seeing:
         seconds: dict[str, float] = {}
         tests: dict[int, list[str]] = {}
         setattr(builtins, HIT, self.seen.add)
-        _watch(_chosen(self.options))
+        _watch(chosen(self.options))
         for item, following in _with_next(session.items[self.options.job :: self.options.jobs]):
             self.seen.clear()
             start = time.process_time()
@@ -268,8 +226,7 @@ class _Mutating:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
         mutants = []
-        chosen = list(enumerate(_chosen(self.options)))
-        for number, mutant in chosen[self.options.job :: self.options.jobs]:
+        for number, mutant in list(enumerate(chosen(self.options)))[self.options.job :: self.options.jobs]:
             executing = self.map["tests"].get(str(number), [])
             tests = sorted((nodeid for nodeid in executing if nodeid in items), key=self._seconds)
             mutant.tests = len(tests)
@@ -378,27 +335,6 @@ def _functions(code: CodeType) -> Iterator[tuple[tuple[str, int], CodeType]]:
         if isinstance(constant, CodeType):
             yield (constant.co_qualname, constant.co_firstlineno), constant
             yield from _functions(constant)
-
-
-def _chosen(options: argparse.Namespace) -> list[Mutant]:
-    """The mutants of a seed: every possible change of every function is as likely as any other."""
-    everything: list[tuple[Path, Mutation]] = []
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            inside = path.relative_to(ROOT).as_posix()
-            if inside.startswith(options.only) and not any(part in TABLES for part in path.parts):
-                everything += ((path, mutation) for mutation in mutations_of(path.read_text(encoding="utf-8")))
-    order = random.Random(options.seed).sample(everything, len(everything))
-    mutants: list[Mutant] = []
-    for path, mutation in order:
-        if len(mutants) == options.number:
-            break
-        text = path.read_text(encoding="utf-8")
-        if differs(text, mutation.applied(text)):
-            inside = path.relative_to(ROOT).as_posix()
-            dotted = inside.removeprefix("src/torchlift/").removesuffix(".py").removesuffix("/__init__")
-            mutants.append(Mutant(f"torchlift.{dotted.replace('/', '.')}", inside, mutation))
-    return mutants
 
 
 def _apart(mutant: Mutant, most: float) -> None:

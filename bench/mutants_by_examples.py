@@ -21,6 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import mutants as whole
+from chosen import Mutant, add_choice, chosen
 
 ROOT = Path(__file__).parents[1]
 Question = tuple[str, Callable[[], bool]]
@@ -28,9 +29,7 @@ Question = tuple[str, Callable[[], bool]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="See which small mistakes in torchlift examples and fixtures notice.")
-    parser.add_argument("--number", type=int, default=200, help="mutants (default: 200)")
-    parser.add_argument("--seed", type=int, default=1, help="of the choice (default: 1)")
-    parser.add_argument("--only", default="", metavar="PREFIX", help="files below this path only")
+    add_choice(parser)
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--most", type=int, default=60, help="seconds for a mutant (default: 60)")
     parser.add_argument(
@@ -39,11 +38,11 @@ def main() -> None:
     options = parser.parse_args()
     sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/doctor")]
     os.environ["TORCHLIFT_NO_CACHE"] = "1"
-    chosen = whole._chosen(options)
+    picked = chosen(options)
     questions = [one for one in (*_of_rules(), *_of_checks(), *_of_errors()) if one[1]()]
     seen: set[int] = set()
     setattr(builtins, whole.HIT, seen.add)
-    whole._watch(chosen)
+    whole._watch(picked)
     asked: dict[int, list[tuple[float, Question]]] = {}
     for question in questions:
         seen.clear()
@@ -57,18 +56,18 @@ def main() -> None:
     for job, part in enumerate(parts):
         child = os.fork()
         if not child:
-            _judge_all(list(enumerate(chosen))[job :: options.jobs], asked, part, options.most)
+            _judge_all(list(enumerate(picked))[job :: options.jobs], asked, part, options.most)
             os._exit(0)
         children.append(child)
     for child in children:
         os.waitpid(child, 0)
     rows = [row for part in parts for row in json.loads(part.read_text())]
     options.json.write_text(json.dumps(rows, indent=1) + "\n")
-    whole._tell([whole.Mutant(**{**row, "mutation": whole.Mutation(**row["mutation"])}) for row in rows])
+    whole._tell([Mutant(**{**row, "mutation": whole.Mutation(**row["mutation"])}) for row in rows])
 
 
 def _judge_all(
-    mine: list[tuple[int, whole.Mutant]], asked: dict[int, list[tuple[float, Question]]], part: Path, most: int
+    mine: list[tuple[int, Mutant]], asked: dict[int, list[tuple[float, Question]]], part: Path, most: int
 ) -> None:
     done = []
     for number, mutant in mine:
@@ -80,7 +79,7 @@ def _judge_all(
         part.write_text(json.dumps(done))
 
 
-def _in_a_fork(mutant: whole.Mutant, questions: list[Question], most: int) -> tuple[str, str]:
+def _in_a_fork(mutant: Mutant, questions: list[Question], most: int) -> tuple[str, str]:
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -91,7 +90,7 @@ def _in_a_fork(mutant: whole.Mutant, questions: list[Question], most: int) -> tu
     return whole._answer(child, read, most)
 
 
-def _until_one_fails(mutant: whole.Mutant, questions: list[Question]) -> str:
+def _until_one_fails(mutant: Mutant, questions: list[Question]) -> str:
     sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
