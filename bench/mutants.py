@@ -125,7 +125,7 @@ def _choice(options: argparse.Namespace) -> list[str]:
 
 def _job(options: argparse.Namespace) -> int:
     arguments = [*options.tests, "-q", "-p", "no:cacheprovider", "-n", "0", "-o", "addopts="]
-    arguments += ["--import-mode=importlib", "--strict-markers"]
+    arguments += ["--import-mode=importlib", "--strict-markers", "--anew"]
     arguments += ["--exhaustive"] if options.exhaustive else []
     os.chdir(ROOT)
     return int(pytest.main(arguments, plugins=[_Seeing(options) if options.see else _Mutating(options)]))

@@ -1,4 +1,4 @@
-"""Fixtures of all tests, and the options `--exhaustive` and `--prove`.
+"""Fixtures of all tests, and the options `--exhaustive`, `--anew` and `--prove`.
 
 What takes too long for every run is marked `exhaustive` and left out unless the option is given: whole compilations, every
 data type and world size, property tests at full size (`exhaustive.tried`). It runs in the exhaustive run all the same.
@@ -6,6 +6,7 @@ data type and world size, property tests at full size (`exhaustive.tried`). It r
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import tempfile
@@ -16,6 +17,7 @@ from typing import Any
 import exhaustive
 import fake_drivers as drivers
 import noted_proofs
+import noted_tests
 import pytest
 from hypothesis import HealthCheck, settings
 from torch_programs import TorchPrograms
@@ -26,13 +28,14 @@ from torchlift.testing.processes import fresh_processes
 # Files in memory. To remove a folder from a disk may take milliseconds.
 _MEMORY = "/dev/shm"
 _seen_by_workers: dict[str, str] = {}
+_left_out = pytest.StashKey[frozenset[Path]]()
+_outcomes: dict[Path, set[str]] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--exhaustive", action="store_true", help="run what is too long for every run, too")
-    parser.addoption(
-        "--prove", action="store_true", help="run programs whose results are noted, too, and note them anew"
-    )
+    parser.addoption("--anew", action="store_true", help="run tests that passed before with the same files, too")
+    parser.addoption("--prove", action="store_true", help="run what is noted, too, and note it anew")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -43,6 +46,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exhaustive: too long for every run; runs with --exhaustive")
     exhaustive.choose(config.getoption("exhaustive"))
+    config.stash[_left_out] = frozenset(map(Path, _told_to_leave_out(config)))
     if config.getoption("prove"):
         noted_proofs.forget()
     # A run in the background of a script ignores Ctrl-C, and every command that it starts would, too.
@@ -62,6 +66,37 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("the same examples in every run")
 
 
+def _told_to_leave_out(config: pytest.Config) -> list[str]:
+    """Files of tests whose results are noted: known to a worker from the process that started it, which finds them."""
+    if hasattr(config, "workerinput"):
+        return list(config.workerinput["left out"])
+    all_of_them = {Path(argument).resolve() for argument in config.args} == {Path(__file__).parent}
+    if not all_of_them or any(config.getoption(name) for name in ("exhaustive", "anew", "prove")):
+        return []
+    return [str(path) for path in noted_tests.unchanged()]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["left out"] = [str(path) for path in node.config.stash[_left_out]]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if collection_path in config.stash[_left_out] else None
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _outcomes.setdefault(Path(__file__).parents[1] / report.nodeid.partition("::")[0], set()).add(report.outcome)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if left_out := config.stash[_left_out]:
+        count = f"{len(left_out)} files of tests were left out"
+        terminalreporter.write_line(
+            f"{count}: what they depend on is as it was when they passed; --anew runs them, too."
+        )
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if exhaustive.is_exhaustive():
         return
@@ -70,11 +105,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Ten thousand tests and all modules stay until the end: to look through them for garbage again and again took a fifth."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["proofs"] = dict(noted_proofs.seen())
-    elif session.config.getoption("prove"):
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["proofs"] = dict(noted_proofs.seen())
+    elif config.getoption("prove"):
         noted_proofs.note({**_seen_by_workers, **noted_proofs.seen()})
+        whole = not config.getoption("keyword") and not config.getoption("markexpr")
+        passed = [path for path in noted_tests.files() if "passed" in _outcomes.get(path, ()) and whole]
+        noted_tests.note(path for path in passed if "failed" not in _outcomes[path])
 
 
 def pytest_testnodedown(node: Any) -> None:

@@ -22,9 +22,12 @@ ON_GPUS_ONLY = frozenset(
     sdpa-cudnn sdpa-efficient sparse-24 triton""".split()
 )
 COMPILED = frozenset({"compile", "aoti", "flex-attention", "inductor-half", "inductor-gemm", "inductor-cpp-wrapper"})
+# Each imports the tracer of torch into a process of its own, or starts one: seconds. `cond` does so in every run; two meet a
+# fault there as well (`test_smoke_faults_within.py`).
+TRACING = frozenset({"compiled-autograd", "device-autoload", "export-mx", "flight-recorder", "fused-adam", "fused-adagrad", "profiler"})  # fmt: skip
 IN_FULL = [id for id, smoke in own_smokes().items() if smoke.tier in tiers_of("full")]
 each_smoke = pytest.mark.parametrize(
-    "smoke", [pytest.param(id, marks=pytest.mark.exhaustive if id in COMPILED else ()) for id in IN_FULL]
+    "smoke", [pytest.param(id, marks=pytest.mark.exhaustive if id in COMPILED | TRACING else ()) for id in IN_FULL]
 )
 
 

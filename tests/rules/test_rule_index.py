@@ -32,12 +32,15 @@ print(json.dumps([done.exit_code, found, len(loaded)]))
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of torchlift that nobody else uses."""
+    """A copy of torchlift that nobody else uses, with the rules of one family: all of them take a second to import."""
     package = tmp_path / "copy" / "torchlift"
     for folder in (torchlift, torchlift.migrate, torchlift.rules, torchlift.doctor, torchlift.testing):
         place = package.joinpath(*folder.__name__.split(".")[1:])
         unwanted = shutil.ignore_patterns("rule_index*.pickle")  # what is compiled stays: the times of files do, too
         shutil.copytree(next(iter(folder.__path__)), place, ignore=unwanted, dirs_exist_ok=True)
+    for family in ("behaviour", "cpp", "distributed", "torchscript"):
+        for rule in (package / "rules" / family).rglob("tl*.py"):
+            rule.unlink()
     return package
 
 
@@ -61,11 +64,11 @@ def test_a_second_run_imports_the_rules_that_it_needs(copy: Path, tmp_path: Path
     (project / "a.py").write_text("import torch\n\nx = torch.ger(a, b)\n")
     first, second = run(copy, project), run(copy, project)
     assert first[:2] == second[:2] == (1, ["TL401"])
-    assert first[2] > 100 and second[2] < 5
+    assert first[2] > 40 and second[2] < 5
 
     rule = next((copy / "rules").rglob("tl401_*.py"))
     rule.write_text(rule.read_text() + "\n# changed\n")
-    assert run(copy, project)[2] > 100 and run(copy, project) == second
+    assert run(copy, project)[2] > 40 and run(copy, project) == second
 
     (kept,) = copy.rglob("rule_index*.pickle")
     kept.write_bytes(b"not a pickle")
@@ -77,7 +80,7 @@ def test_without_a_place_to_keep_it_every_rule_is_imported_as_before(copy: Path,
     project.mkdir()
     (project / "a.py").write_text("import torch\n\nx = torch.ger(a, b)\n")
     code, found, loaded = run(copy, project, PYTHONDONTWRITEBYTECODE="1")
-    assert (code, found) == (1, ["TL401"]) and loaded > 100
+    assert (code, found) == (1, ["TL401"]) and loaded > 40
     assert not [*copy.rglob("rule_index*.pickle")]
     run(copy, project)
     (kept,) = copy.rglob("rule_index*.pickle")

@@ -1,4 +1,4 @@
-"""`torchlift server` as an editor sees it: a real client over standard input and output."""
+"""`torchlift server` as an editor sees it: a real client, once with a real process, else with the server in a thread."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_findings_come_while_a_text_is_typed_and_go_with_it(tmp_path: Path) -> N
         assert await editor.type(folder / "a.py", "x = 2\n") == []
         assert editor.watched == [types.WORKSPACE_DID_CHANGE_WATCHED_FILES]
 
-    edited(scene, folder)
+    edited(scene, folder, apart=True)
 
 
 def test_a_safe_fix_is_preferred_says_so_and_is_meant_for_one_version(tmp_path: Path) -> None:

@@ -1,15 +1,20 @@
-"""An editor: a real client of the Language Server Protocol that starts `torchlift server` and speaks with it over stdio."""
+"""An editor: a real client of the Language Server Protocol that speaks with a server, in a thread or a process of its own."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from lsprotocol import types
+from pygls.io_ import run_async
 from pygls.lsp.client import LanguageClient
+
+from torchlift.server.features import make_server
 
 Answer = TypeVar("Answer")
 PATIENCE = 60.0
@@ -34,6 +39,7 @@ class Editor:
         self._texts: dict[str, str] = {}
         self._versions: dict[str, int] = {}
         self._news = asyncio.Event()
+        self._server: threading.Thread | None = None
 
         @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def _(params: types.PublishDiagnosticsParams) -> None:
@@ -53,9 +59,14 @@ class Editor:
         def _(params: types.RegistrationParams) -> None:
             self.watched += [one.method for one in params.registrations]
 
-    async def start(self, folders: list[Path], settings: Any = None, encodings: list[str] | None = None) -> None:
-        """Start the server with some folders open."""
-        await self.client.start_io(sys.executable, "-m", "torchlift", "server", "--stdio")
+    async def start(
+        self, folders: list[Path], settings: Any = None, encodings: list[str] | None = None, *, apart: bool = False
+    ) -> None:
+        """Start the server with some folders open; `apart`: as editors do, `torchlift server` in a process of its own."""
+        if apart:
+            await self.client.start_io(sys.executable, "-m", "torchlift", "server", "--stdio")
+        else:
+            await self._start_here()
         workspace = types.WorkspaceClientCapabilities(
             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
             did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
@@ -72,6 +83,26 @@ class Editor:
         chosen = result.capabilities.position_encoding
         self.encoding = str(getattr(chosen, "value", chosen))
         self.client.initialized(types.InitializedParams())
+
+    async def _start_here(self) -> None:
+        """Run the server in a thread: what a process imports for it, a second of work, was imported by the first test."""
+        (its_input, our_output), (our_input, its_output) = os.pipe(), os.pipe()
+        stdin, stdout = os.fdopen(its_input, "rb"), os.fdopen(its_output, "wb")
+
+        def serve() -> None:
+            with stdin, stdout:
+                make_server().start_io(stdin, stdout)
+
+        self._server = threading.Thread(target=serve, daemon=True)
+        self._server.start()
+        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(our_input, "rb"))
+        transport, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, os.fdopen(our_output, "wb")
+        )
+        self.client.protocol.set_writer(asyncio.StreamWriter(transport, protocol, None, loop))
+        listening = run_async(stop_event=self.client._stop_event, reader=reader, protocol=self.client.protocol)
+        self.client._async_tasks.append(asyncio.create_task(listening))
 
     async def open(self, path: Path, text: str | None = None) -> list[types.Diagnostic]:
         """Open a file; its diagnostics."""
@@ -200,6 +231,9 @@ class Editor:
         await asyncio.wait_for(self.client.shutdown_async(None), PATIENCE)
         self.client.exit(None)
         await asyncio.wait_for(self.client.stop(), PATIENCE)
+        if self._server is not None:
+            await asyncio.to_thread(self._server.join, PATIENCE)
+            assert not self._server.is_alive(), "the server does not end"
 
 
 def applied(edit: types.WorkspaceEdit | None, texts: dict[str, str]) -> dict[str, str]:
@@ -227,12 +261,13 @@ def edited(
     *folders: Path,
     settings: Any = None,
     encodings: list[str] | None = None,
+    apart: bool = False,
 ) -> Answer:
-    """What a scene with an editor comes to."""
+    """What a scene with an editor comes to; see `Editor.start`."""
 
     async def play() -> Answer:
         editor = Editor(LanguageClient("test-editor", "1"))
-        await editor.start(list(folders), settings, encodings)
+        await editor.start(list(folders), settings, encodings, apart=apart)
         try:
             return await scene(editor)
         finally:
