@@ -34,8 +34,8 @@ _outcomes: dict[Path, set[str]] = {}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--exhaustive", action="store_true", help="run what is too long for every run, too")
-    parser.addoption("--anew", action="store_true", help="run tests that passed before with the same files, too")
-    parser.addoption("--prove", action="store_true", help="run what is noted, too, and note it anew")
+    parser.addoption("--anew", action="store_true", help="run what is noted by an earlier run, too")
+    parser.addoption("--prove", action="store_true", help="note what programs gave, and which files of tests passed")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exhaustive: too long for every run; runs with --exhaustive")
     exhaustive.choose(config.getoption("exhaustive"))
     config.stash[_left_out] = frozenset(map(Path, _told_to_leave_out(config)))
-    if config.getoption("prove"):
+    if config.getoption("anew"):
         noted_proofs.forget()
     # A run in the background of a script ignores Ctrl-C, and every command that it starts would, too.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -71,7 +71,7 @@ def _told_to_leave_out(config: pytest.Config) -> list[str]:
     if hasattr(config, "workerinput"):
         return list(config.workerinput["left out"])
     all_of_them = {Path(argument).resolve() for argument in config.args} == {Path(__file__).parent}
-    if not all_of_them or any(config.getoption(name) for name in ("exhaustive", "anew", "prove")):
+    if not all_of_them or config.getoption("exhaustive") or config.getoption("anew"):
         return []
     return [str(path) for path in noted_tests.unchanged()]
 

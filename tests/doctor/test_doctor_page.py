@@ -337,7 +337,7 @@ def test_a_redacted_fleet_keeps_its_rates_and_nothing_else_of_its_smokes() -> No
     assert "secret" not in text and "Products in bf16" in text
 
 
-# A real browser
+# A real browser, which `.ci/run` starts
 
 
 @pytest.fixture(scope="module")
@@ -360,6 +360,7 @@ return {paper: body.backgroundColor, ink: body.color, title: document.title,
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["", HOSTILE], ids=["plain", "hostile"])
 def test_a_browser_shows_the_page_in_light_and_dark_on_wide_and_narrow_windows(
     browser: Browser, tmp_path: Path, name: str
@@ -381,6 +382,7 @@ def test_a_browser_shows_the_page_in_light_and_dark_on_wide_and_narrow_windows(
         assert not browser.complaints()
 
 
+@pytest.mark.exhaustive
 def test_bars_are_as_long_as_their_shares(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(machine.render(_ill()), encoding="utf-8")
@@ -390,6 +392,7 @@ def test_bars_are_as_long_as_their_shares(browser: Browser, tmp_path: Path) -> N
     assert bars[8] == pytest.approx(40 / 47, abs=0.01) and bars[15] == pytest.approx(1.0, abs=0.01)
 
 
+@pytest.mark.exhaustive
 def test_everything_can_be_opened_with_the_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(machine.render(_ill()), encoding="utf-8")

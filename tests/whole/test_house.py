@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from torchlift.view.walk import walk
+
 pytestmark = pytest.mark.xdist_group("the house")
 
 ROOT = Path(__file__).parents[2]
@@ -65,9 +67,9 @@ def everything() -> tuple[ReadFile, ...]:
 
 def read(path: str, text: str) -> ReadFile:
     tree = ast.parse(text)
-    nodes = list(ast.walk(tree))
+    nodes = list(walk(tree))
     functions = [node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    shown = {id(part) for node in nodes if _is_shown(node) for part in ast.walk(node)}
+    shown = {id(part) for node in nodes if _is_shown(node) for part in walk(node)}
     constants = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in shown]
     return ReadFile(
         path,

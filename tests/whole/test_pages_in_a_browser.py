@@ -21,7 +21,10 @@ TORCHLIFT = (sys.executable, "-m", "torchlift")
 PAGES = ("index", "torchscript", "comparison", "rules/TL101", "smokes/burn-matmul", "checks/driver-too-old")
 REPORTS = ("plan", "migrate", "doctor", "survey")
 
-pytestmark = pytest.mark.xdist_group("page")
+pytestmark = [
+    pytest.mark.xdist_group("page"),
+    pytest.mark.exhaustive,
+]  # `.ci/run` runs them, once it can build the site
 
 
 @pytest.fixture(scope="module")

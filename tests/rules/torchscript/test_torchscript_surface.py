@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
@@ -13,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from example_project import all_findings, analyse_files
+from torch_programs import TorchPrograms
 
 from torchlift.migrate.result import Mode
 from torchlift.project import Project
@@ -50,17 +48,25 @@ SPELLINGS = {
 }
 
 
-# To import torch for their names takes seconds: once is enough.
-reads_torch = pytest.mark.xdist_group("names of the installed torch")
+_ASKING = """
+import torch
+listed = {listed!r}.split()
+result = [
+    torch.__version__.partition("+")[0],
+    " ".join(dir(torch.jit)),
+    " ".join(name for name in dir(torch._C) if name.startswith("_jit_")),
+    " ".join(name for name in listed if not hasattr(torch._C, name)),
+]
+"""
 
 
 @pytest.fixture(scope="session")
-def torch_names() -> Mapping[str, list[str]]:
-    """`dir()` of two modules of the installed torch, read in a process of its own."""
-    code = "import json, torch; print(json.dumps({m.__name__: dir(m) for m in (torch.jit, torch._C)} | {'version': [torch.__version__]}))"
-    output = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
-    names: dict[str, list[str]] = json.loads(output.stdout)
-    return names
+def torch_names(torch_programs: TorchPrograms, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]]:
+    """Names in two modules of the installed torch, and those of our list that one of them lacks."""
+    listed = " ".join(name for names in c_bindings.NAMES.values() for name in names)
+    _, found = torch_programs.run(tmp_path_factory.mktemp("names") / "here", {}, _ASKING.format(listed=listed))
+    told = (str(text).split() for _, text in found)
+    return dict(zip(("version", "torch.jit", "torch._C", "missing"), told, strict=True))
 
 
 @cache
@@ -87,7 +93,6 @@ def public_names(torch_names: Mapping[str, list[str]]) -> list[str]:
     return [name for name in torch_names["torch.jit"] if not name.startswith("_") and name not in NOT_PUBLIC]
 
 
-@reads_torch
 def test_every_public_name_of_torch_jit_belongs_to_exactly_one_rule(torch_names: Mapping[str, list[str]]) -> None:
     names = [*public_names(torch_names), *SUBMODULES]
     assert len(names) > 45
@@ -103,24 +108,21 @@ def test_every_c_binding_of_torchscript_belongs_to_exactly_one_rule() -> None:
     assert {name: claimants(name) for name in names if len(claimants(name)) != 1} == {}
 
 
-@reads_torch
 def test_the_list_of_c_bindings_is_that_of_the_installed_torch(torch_names: Mapping[str, list[str]]) -> None:
     if not torch_names["version"][0].startswith("2.13."):
         pytest.skip("the list was made with torch 2.13")
     listed = [name for names in c_bindings.NAMES.values() for name in names]
     assert len(listed) == len(set(listed))
-    assert set(listed) <= set(torch_names["torch._C"])
-    assert {name for name in torch_names["torch._C"] if name.startswith("_jit_")} <= set(listed)
+    assert torch_names["missing"] == []
+    assert set(torch_names["torch._C"]) <= set(listed)
 
 
-@reads_torch
 def test_names_left_to_the_last_rule_have_advice_of_their_own(torch_names: Mapping[str, list[str]]) -> None:
     names = [*public_names(torch_names), *SUBMODULES]
     left = [name for name in names if claimants(f"torch.jit.{name}") == ["TL139"]]
     assert [name for name in left if name not in tl139_internals._ADVICE] == []
 
 
-@reads_torch
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_every_public_name_is_reported_by_one_rule_however_it_is_spelled(
     spelling: str, torch_names: Mapping[str, list[str]], tmp_path: Path
