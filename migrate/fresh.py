@@ -79,7 +79,7 @@ def _with_lowest(options: RunOptions, start: Path) -> RunOptions:
     settings = replace(
         options.settings,
         min_torch=release,
-        min_torch_at_least=bool(lowest.why),
+        min_torch_at_least=bool(lowest.why) and not lowest.pinned,
         min_torch_pinned=str(lowest.source) if lowest.pinned else "",
     )
     return replace(

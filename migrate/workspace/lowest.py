@@ -64,7 +64,7 @@ def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
             lowest = min(found, key=lambda one: one.release)
             others = f", the lowest of {len(found)} places" if len(found) > 1 else ""
             why = f"{_UNNAMED}; {lowest.release} is taken, which {lowest.place} runs it with{others}."
-            return Lowest(lowest.release, lowest.place, (*notes, why))
+            return Lowest(lowest.release, lowest.place, (*notes, why), pinned=lowest.kind == "list")
     oldest = TorchVersion.parse(known_versions()[0])
     asked = next(filter(None, (_lowest_python(root, folder) for folder in folders)), None)
     first = _first_for(asked[0]) if asked is not None else None
@@ -79,6 +79,7 @@ def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
 
 def _telling(found: list[RunWith]) -> tuple[list[RunWith], tuple[str, ...]]:
     """Those places that tell the lowest release, and sentences about others that were passed over."""
+    found = [one for one in found if one.kind != "list"] or found
     jobs = [one for one in found if one.kind == "job"]
     images = [one for one in found if one.kind == "image"]
     if jobs and images:

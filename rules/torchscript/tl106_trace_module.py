@@ -150,6 +150,7 @@ def _plan(capture: Capture, node: ast.expr) -> None:
         required = facts.required if facts.required is not None else facts.parameters
         if not required <= inputs.count <= facts.parameters:
             raise CannotExport(f"`forward` takes {facts.parameters} inputs and the trace gives {inputs.count}")
+    capture.weigh_exporting(call.args[0])
     _weigh_life(capture, life, inputs.count)
     capture.assume("autocast, gradient modes and device moves around the capture were not checked")
     if facts.stateful and not facts.evaluated:

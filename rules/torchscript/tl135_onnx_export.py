@@ -20,6 +20,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.modules.export_obstacles import export_obstacle
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
 
@@ -246,7 +247,7 @@ def _refusal(found: ExportedCapture, dynamo: ast.keyword | None, context: Contex
         owner = view.scope_at(found.argument).lookup(module.id) if isinstance(module, ast.Name) else None
         if owner is None or not isinstance(module, ast.Name) or len(owner.bindings[module.id]) != 1:
             return "the captured module is not a name that means the same at the export; pass the eager module there"
-    return None
+    return export_obstacle(view, module, context.project)
 
 
 def _assumptions(found: ExportedCapture, export: ast.Call, view: ModuleView) -> Iterator[str]:
@@ -298,6 +299,11 @@ EXAMPLES = (
     Bad(
         _NET + 'scripted = torch.jit.script(net)\ntorch.onnx.export(scripted, (x,), "net.onnx", dynamo=False)\n',
         why="scripted, through the old exporter",
+    ),
+    Bad(
+        _NET.replace("return x + 1", "return x + 1 if x.sum() > 0 else x")
+        + 'torch.onnx.export(torch.jit.script(net), (x,), "net.onnx")\n',
+        why="scripted, so that both branches are kept",
     ),
     Bad('import torch\n\ntorch.onnx.export(torch.jit.load("net.pt"), (1,), "net.onnx")\n', why="a loaded module"),
     Bad(_NET + 'torch.onnx.export(net, (x,), "net.onnx", fallback=True)\n', why="fallback turned on"),

@@ -258,6 +258,22 @@ def test_a_fix_above_an_exact_pin_is_withheld_until_the_pin_is_raised(tmp_path: 
     )
 
 
+@pytest.mark.parametrize(
+    "name", ["packaging/torch-cpu/reqs_pip_torch.txt", "req-gpu.txt", "ci/pip/requirements_old.txt"]
+)
+def test_a_list_that_no_metadata_names_withholds_what_is_above_it(tmp_path: Path, name: str) -> None:
+    pinned = {name: "numpy\ntorch==2.1.2+cpu -f https://download.pytorch.org/whl/torch_stable.html\n"}
+    result = checked(tmp_path, {"a.py": TRACE, "examples/req.txt": "torch==1.4\n", **pinned})
+    assert lowest_in(result) == ("2.1.2", f"{name}:2")
+    [finding] = [item for outcome in result.outcomes for item in outcome.left if item.path == "a.py"]
+    assert finding.fix is None and f"{name}:2 pins torch 2.1.2" in (finding.help or "")
+
+
+def test_jobs_decide_over_a_list_that_no_metadata_names(tmp_path: Path) -> None:
+    found = lowest_torch(put(tmp_path, {"deploy/reqs_old.txt": "torch==1.9\n", **CI}))
+    assert (found.release, found.pinned) == (TorchVersion(2, 3), False)
+
+
 def test_a_fix_that_the_floor_allows_is_safe(tmp_path: Path) -> None:
     result = checked(tmp_path, {"a.py": TRACE, "b.py": f"from {FLEX} import flex_attention\n"})
     [finding] = [finding for outcome in result.outcomes for finding in outcome.left]

@@ -130,12 +130,12 @@ SAID = {
         "TL103", "import torch\n\nm = torch.jit.load(path)\nm.graph_for(x)\nm.graph_for(y)\n", "no methods) (line 4, line 5)", "(line 4); ",
     ),
     "who may read a trace": (
-        "TL101", "import torch\n\n\ndef write(m, x, path):\n    torch.jit.save(torch.jit.trace(m, (x,)), path)\n\n\ndef read(p):\n"
-        "    return torch.jit.load(p)\n", "m.py:9 may read TorchScript from it", "writes the file;",
+        "TL101", "import torch\n\n\ndef write(x, path):\n    torch.jit.save(torch.jit.trace(torch.nn.ReLU(), (x,)), path)\n\n\ndef read(p):\n"
+        "    return torch.jit.load(p)\n", "m.py:9 loads TorchScript from a path that is not known, and may mean the file", "writes the file;",
     ),
     "a trace that nothing here reads": (
-        "TL101", "import torch\n\n\ndef write(m, x, path):\n    torch.jit.save(torch.jit.trace(m, (x,)), path)\n", "reads or writes the file",
-        "may read TorchScript from it",
+        "TL101", "import torch\n\n\ndef write(x, path):\n    torch.jit.save(torch.jit.trace(torch.nn.ReLU(), (x,)), path)\n",
+        "reads or writes the file", "may read TorchScript from it",
     ),
     "a part of `torch._jit_internal`": (
         "TL139", "import torch\n\nname = torch._jit_internal._qualified_name(C)\n", "`torch._jit_internal._qualified_name`",
@@ -195,7 +195,7 @@ SAID = {
         "`torchao.quantization.pt2e.quantizer` has modules of the same names", "with the same names: `torchao.quantization.pt2e`",
     ),
     "a trace that is moved, and put into eval mode": (
-        "TL101", "import torch\n\nt = torch.jit.trace(net, torch.rand(2, 3)).to('cuda')\nt.eval()\n", "is moved with `.to()`",
+        "TL101", "import torch\n\nt = torch.jit.trace(torch.nn.ReLU(), torch.rand(2, 3)).to('cuda')\nt.eval()\n", "is moved with `.to()`",
         "another value may stand in its place",
     ),
     "a trace that is moved, and saved": (

@@ -28,6 +28,7 @@ from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifa
 from torchlift.rules.torchscript.captures.export_arguments import CannotExport, ExportArguments
 from torchlift.rules.torchscript.captures.export_beside import export_beside
 from torchlift.rules.torchscript.captures.handed_files import handed_on
+from torchlift.rules.torchscript.modules.export_obstacles import export_obstacle
 from torchlift.rules.torchscript.proofs.recorded_capture import (
     Asks,
     Assumption,
@@ -105,6 +106,17 @@ class Capture:
     def assume(self, *reasons: str, asks: Asks = "run") -> None:
         """Take clauses for assumptions; a run that reaches the place could settle those that ask it."""
         self.assumptions += [Assumption(reason, asks) for reason in reasons]
+
+    def weigh_exporting(self, module: ast.expr) -> None:
+        """Refuse what no program can be made of, unless recorded runs made one.
+
+        Raises:
+            CannotExport: the module visibly is of that kind, or is not visible.
+        """
+        if self.recorded is None or not self.recorded.proved:
+            obstacle = export_obstacle(self.view, module, self.context.project)
+            if obstacle is not None:
+                raise CannotExport(obstacle)
 
     def spell(self, name: str, at: ast.AST | None = None) -> Spelling:
         """How to write a qualified name at the call, or at another node.
@@ -304,6 +316,12 @@ def _write_save(capture: Capture, save: Save, program: str | None) -> None:
     artifact = read_artifact(view, save.path, capture.context.project)
     if (taken := handed_on(view, save.path)) is not None:
         raise CannotExport(taken)
+    proved = capture.recorded is not None and capture.recorded.proved
+    if artifact.unknown_readers and not artifact.readers and not artifact.buffer and not proved:
+        raise CannotExport(
+            f"{artifact.unknown_readers[0]} loads TorchScript from a path that is not known, and may mean the file that is written here: "
+            "move both at once"
+        )
     reason = artifact.obstacle()
     if reason is not None:
         _weigh_readers(capture, artifact, reason)

@@ -92,6 +92,7 @@ def _weigh_module(capture: Capture, about: ModuleCall) -> None:
     Raises:
         CannotExport: something surely does.
     """
+    capture.weigh_exporting(about.node)
     facts = read_captured_module(about.view, about.node, about.call, about.context.project)
     capture.assume(
         "branches and loops of `forward`, ints that it is given and arguments that are left out are fixed as these inputs "

@@ -65,6 +65,7 @@ def _plan(capture: Capture) -> None:
     entry = read_entry(view, given.module, call, context.project, inputs.count if inputs.form != "unknown" else None)
     arguments = ArgumentBuilder(view, call, capture.spell, batch_example(capture)).build(inputs)
     arguments = in_proved_form(capture, arguments, clones=bool(inputs.repeated))
+    capture.weigh_exporting(given.module)
     _weigh_module(capture, entry, inputs)
     _weigh_surroundings(capture)
     for called in life.calls:

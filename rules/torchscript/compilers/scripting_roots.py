@@ -51,6 +51,13 @@ def unknown_root(project: Project) -> Reach | None:
     return project.once(_unknown_root)
 
 
+def run_by(project: Project, view: ModuleView, node: ast.expr) -> Reached:
+    """What a trace of a value runs, or may."""
+    reacher = Reacher(project, runs=True)
+    _Root(project, reacher, f"{view.path}:{node.lineno}").value(view, node, node)
+    return reacher.reached
+
+
 def traced_by(project: Project, path: str, keys: tuple[Key, ...], *, compiling: bool = False) -> Reach | None:
     """The trace that runs one of some functions and classes of a file, or may; None if none does.
 

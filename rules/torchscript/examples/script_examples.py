@@ -195,11 +195,22 @@ _FUNCTIONS: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         _HEAD + _DECORATOR + _BRANCH + _TRACE,
-        _HEAD + _BRANCH + _TRACE,
-        safety="unsafe",
         why="a function with a branch inside a trace",
-        run="result = traced(-torch.ones(3))",
-        differs="the trace is called with an input that takes the other branch",
+    ),
+    Bad(
+        _HEAD
+        + _DECORATOR
+        + "def rows_for_export(x, rows: int):\n    for row in range(rows):\n        x = x + row\n    return x\n\n\n"
+        + "def write(net, x):\n    torch.onnx.export(net, x, 'net.onnx', dynamo=False)\n",
+        why="a function with a loop that is called after the export",
+        torchscript=DROP,
+    ),
+    Bad(
+        _HEAD
+        + "class Net(torch.nn.Module):\n    def forward(self, x):\n        return x if x.sum() > 0 else -x\n\n\n"
+        + "torch.onnx.export(torch.jit.script(Net()), torch.ones(3), 'net.onnx')\n",
+        why="a module that is scripted for an exporter, so that both branches are kept",
+        torchscript=DROP,
     ),
     Bad(
         _HEAD + _DECORATOR + _SWISH,

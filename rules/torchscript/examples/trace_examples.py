@@ -265,13 +265,37 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         "import torch\n\n\ndef export(net: torch.nn.Module, x: torch.Tensor):\n"
-        "    traced = torch.jit.trace(net, x)\n    return traced(x)\n",
+        "    traced = torch.jit.trace(net, x)\n    return traced(x)\n\n\nexport(torch.nn.ReLU(), torch.rand(2, 3))\n",
         "import torch\n\n\ndef export(net: torch.nn.Module, x: torch.Tensor):\n"
         "    traced = torch.export.export(net, (x,), dynamic_shapes=([torch.export.Dim.AUTO] * x.dim(),)).module()\n"
-        "    return traced(x)\n",
+        "    return traced(x)\n\n\nexport(torch.nn.ReLU(), torch.rand(2, 3))\n",
         safety="unsafe",
         why="module and input are parameters",
         run="result = export(torch.nn.ReLU(), torch.arange(6.0).reshape(2, 3))",
+    ),
+    Bad(
+        "import torch\n\n\ndef export(net: torch.nn.Module, x: torch.Tensor):\n"
+        "    traced = torch.jit.trace(net, x)\n    return traced(x)\n",
+        why="a module of which nothing is known",
+    ),
+    Bad(
+        f"import torch\n\n\ndef halve(x):\n    while x.max() > 1:\n        x = x / 2\n    return x\n\n\n{_CLASS}"
+        "class Halved(Net):\n    def forward(self, x):\n        return halve(super().forward(x))\n\n\n"
+        "traced = torch.jit.trace(Halved().eval(), torch.rand(4, 3))\n",
+        why="a function that forward calls loops until the values of a tensor say so",
+    ),
+    Bad(
+        f"import torch\n\n\n{_CLASS}net = torch.ao.quantization.prepare_qat(Net().train())\n"
+        "traced = torch.jit.trace(net.eval(), torch.rand(4, 3))\n",
+        why="fake quantization",
+    ),
+    Bad(
+        "import torch\n\n\nclass Quantized(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127)\n\n\n"
+        "class Holds(torch.nn.Module):\n    def __init__(self, part):\n        super().__init__()\n        self.part = part\n\n"
+        "    def forward(self, x):\n        return self.part(x)\n\n\n"
+        "traced = torch.jit.trace(Holds(Quantized()), torch.rand(4, 3))\n",
+        why="fake quantization in a part that is handed in",
     ),
     _review("self.calls = 1\n        return x", "forward keeps Python state", "self.calls = 0"),
     _review("return x if self.training else 2 * x", "forward asks for the mode"),

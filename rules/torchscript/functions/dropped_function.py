@@ -21,7 +21,7 @@ from torchlift.rules.torchscript.functions.function_uses import FunctionUses, re
 from torchlift.rules.torchscript.functions.passed_values import calls_as_attribute, passed_doubts
 from torchlift.rules.torchscript.functions.scripted_expressions import FunctionFacts
 from torchlift.rules.torchscript.functions.scripted_function import read_function
-from torchlift.rules.torchscript.functions.trace_doubts import trace_doubts
+from torchlift.rules.torchscript.functions.trace_doubts import needed_by_trace, trace_doubts
 from torchlift.rules.torchscript.functions.use_advice import UseAdvice
 from torchlift.rules.torchscript.proofs.recorded_capture import (
     Assumption,
@@ -173,7 +173,7 @@ def _verdict(
         return _fix(title, (*rewrites, *uses.rewrites), uses, [Assumption(doubt, "project") for doubt in around], needs)
     home, node = definition
     facts = read_function(home, node, project, known_only=True)
-    uses.refusals += facts.fails
+    uses.refusals += [*facts.fails, *needed_by_trace(home, node, facts.branches, context)]
     code = [
         *facts.doubts,
         *passed_doubts(home, node, uses.calls, facts.numbers, project, unseen=uses.unseen),

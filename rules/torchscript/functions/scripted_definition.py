@@ -25,7 +25,7 @@ from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.dropped_function import without_call, without_decorator
 from torchlift.rules.torchscript.functions.function_uses import FunctionUses, read_uses
 from torchlift.rules.torchscript.functions.scripted_function import read_function
-from torchlift.rules.torchscript.functions.trace_doubts import trace_doubts
+from torchlift.rules.torchscript.functions.trace_doubts import needed_by_trace, trace_doubts
 from torchlift.rules.torchscript.functions.use_advice import UseAdvice
 from torchlift.rules.torchscript.proofs.recorded_capture import Assumption, clauses, recorded_eager, safety_of
 from torchlift.rules.torchscript.values.kept_entry import kept_entry
@@ -55,7 +55,7 @@ def decorated_function(
     facts = read_function(view, node, context.project)
     binding = _binding_of(view, node)
     uses = _uses(view, binding, use, context) if binding is not None else FunctionUses()
-    uses.refusals += facts.fails
+    uses.refusals += [*facts.fails, *needed_by_trace(view, node, facts.branches, context)]
     if isinstance(owner, ast.ClassDef):
         uses.doubts.append(f"the uses of `{owner.name}.{node.name}` were not looked for")
     around = [*trace_doubts(facts.branches, facts.shapes, node.name, context), *uses.doubts]
@@ -128,7 +128,7 @@ def scripted_value(
             return UseAdvice(_thrown_away(function.name, one_line(view, value)))
         case _:
             uses.doubts.append("it is handed on, and what happens to it there was not followed")
-    uses.refusals += facts.fails
+    uses.refusals += [*facts.fails, *needed_by_trace(home, function, facts.branches, context)]
     around = [*trace_doubts(facts.branches, facts.shapes, function.name, context), *uses.doubts]
     return _verdict(title, rewrites, _assumptions(facts.doubts, around), uses, definition, use, context)
 

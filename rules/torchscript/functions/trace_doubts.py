@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
+import ast
+
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.compiled_context import symbolic_trace
 from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer
+from torchlift.rules.torchscript.compilers.scripting_roots import traced_by
 from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.modules.data_branches import data_branch
+from torchlift.view import ModuleView
+
+# A function that is called so stands beside another one for eager mode, and is what the exporter gets.
+_FOR_EXPORT = lazy_pattern(r"(?:^|_)(?:onnx|export|traceable|tracing)(?:_|$)")
+
+
+def needed_by_trace(view: ModuleView, node: ast.FunctionDef, branches: int | None, context: Context) -> list[str]:
+    """The clause about a trace that loses branches or loops of a function which only scripting keeps; empty if none does.
+
+    Args:
+        view: its file.
+        node: the function.
+        branches: line of its first branch or loop, if it has one.
+        context: the file and its project.
+    """
+    if branches is None or first_tracer(context.project) is None:
+        return []
+    keeps = "which keeps its branches and loops only while it is scripted: write `torch.cond` or tensor operations in their place first"
+    if _FOR_EXPORT.search(node.name):
+        return [f"`{node.name}` is written for an export, {keeps} (line {branches})"]
+    found = data_branch(view, node)
+    reach = traced_by(context.project, view.path, ((view.path, node.lineno),)) if found is not None else None
+    if found is None or reach is None or reach.lost:
+        return []
+    return [f"`{node.name}` {found.what} (line {found.line}), and {reach.root} traces or exports it, {keeps}"]
 
 
 def trace_doubts(branches: int | None, shapes: int | None, name: str, context: Context) -> list[str]:

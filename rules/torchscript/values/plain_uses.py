@@ -13,6 +13,7 @@ from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.rules.torchscript.facts.value_consumers import takes_torchscript
+from torchlift.rules.torchscript.modules.export_obstacles import export_obstacle
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk
 from torchlift.rules.torchscript.values.scripted_whole import given_to_scripted, part_of_scripted
 from torchlift.rules.torchscript.values.takers import first_taker, name_on, taker_by
@@ -132,6 +133,12 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
     if isinstance(call.func, ast.Attribute) and call.func.attr == "add_graph":
         return "script_only", "is passed to `add_graph`, which traces a plain module with the inputs it is given"
     if name == "torch.onnx.export":
+        kept = _kept_by_scripting(life, project)
+        if kept is not None:
+            return (
+                "script_only",
+                f"is passed to `torch.onnx.export`, which keeps all branches of a scripted module only: {kept}",
+            )
         return "doubt", "is passed to `torch.onnx.export`, which captures the module itself from now on"
     if (part := given_to_scripted(life, project, view, call)) is not None:
         return "script_only", part
@@ -140,6 +147,14 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
     if called is not None and (taker := taker_by(project, called)) is not None:
         return "script_only", f"{where}, and {taker} needs it as TorchScript"
     return "doubt", f"{where}, which was not read"
+
+
+def _kept_by_scripting(life: ValueLife, project: Project) -> str | None:
+    """Why a module that is scripted for an exporter may not be given to it as it is, a clause; None if it may."""
+    view, origin = life.view, life.origin
+    if view.possible_name(origin.func) != "torch.jit.script" or not origin.args:
+        return None
+    return export_obstacle(view, origin.args[0], project)
 
 
 def _not_followed(

@@ -22,6 +22,7 @@ from torchlift.dependencies.images import ImageLine, read_images
 from torchlift.dependencies.ini_file import read_ini
 from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import real_path
+from torchlift.dependencies.requirements_file import read_requirements
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
@@ -49,7 +50,13 @@ _FILES: tuple[tuple[TextKind | None, tuple[str, ...]], ...] = (
         ),
     ),
     ("ini", ("tox.ini",)),
+    # Lists that images and scripts of the project install from, which no metadata names.
+    ("requirements", tuple(f"{'*/' * depth}req*.txt" for depth in range(4))),
     (None, ("noxfile.py",)),
+)
+# Folders whose lists are for something beside the project.
+_BESIDE = frozenset(
+    {"docs", "doc", "examples", "example", "benchmarks", "tutorials", "notebooks", "third_party", "site-packages"}
 )
 _BUILDS = lazy_pattern(
     rb"\b(?:docker|podman|buildah)[ -](?:compose )?build|build-push-action|buildx|kaniko|devcontainers/ci"
@@ -71,6 +78,9 @@ _LISTS: dict[TextKind | None, tuple[str, ...]] = {
 _RELEASE = lazy_pattern(r"(?<![\w.<!+-])(?<!<=|!=)([12]\.\d+(?:\.\d+)?)(?:\.\*|\+\w+)?(?![\w.])")
 
 
+Kind = Literal["lock", "image", "list", "job"]
+
+
 @dataclass(frozen=True)
 class RunWith:
     """A release that something is run with.
@@ -78,13 +88,13 @@ class RunWith:
     Attributes:
         release: the release.
         place: where that stands, such as `tox.ini:12`, relative to the project root.
-        kind: `lock` for what was resolved once, `image` for a container file that no job is seen to build, `job` for what is
-            run again and again.
+        kind: `lock` for what was resolved once, `image` for a container file that no job is seen to build, `list` for
+            requirements in a file that no metadata names, `job` for what is run again and again.
     """
 
     release: TorchVersion
     place: str
-    kind: Literal["lock", "image", "job"] = "job"
+    kind: Kind = "job"
 
 
 def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
@@ -131,6 +141,8 @@ def _files(root: Path, folder: Path) -> Iterator[tuple[str, TextKind | None, byt
             # A link may lead out of the project, and a pipe is never read to its end.
             if root not in real_path(path).parents or not os.path.isfile(path):  # noqa: PTH113
                 continue
+            if kind == "requirements" and not _BESIDE.isdisjoint(path.relative_to(folder).parts):
+                continue
             try:
                 data = file_bytes(path)
             except OSError:
@@ -142,7 +154,9 @@ def _decoded(data: bytes) -> SourceText:
     return SourceText(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
 
 
-def _kind(name: str, kind: TextKind | None) -> Literal["lock", "image", "job"]:
+def _kind(name: str, kind: TextKind | None) -> Kind:
+    if kind == "requirements":
+        return "list"
     if kind is None and not name.endswith("noxfile.py"):
         return "lock"
     return "image" if kind == "dockerfile" or "compose" in name.rpartition("/")[2] else "job"
@@ -152,7 +166,8 @@ def _releases(name: str, kind: TextKind | None, source: SourceText) -> Iterator[
     text = source.text
     if kind is not None:
         view = TextView(name, kind, source)
-        sets = [read_ini(view)] if kind == "ini" else read_commands(view)
+        of_lists = {"ini": read_ini, "requirements": read_requirements}.get(kind)
+        sets = [of_lists(view)] if of_lists is not None else read_commands(view)
         for pin in (pin for item in sets for pin in item.pins if pin.is_torch):
             release = lowest_release(pin)
             if release is not None:

@@ -40,7 +40,11 @@ class Net(torch.nn.Module):
 
 
 """
-FILES = {"net.py": NET + "def export(model, x):\n    traced = torch.jit.trace(model, x)\n    return traced\n"}
+FILES = {
+    "net.py": NET
+    + "def export(model, x):\n    traced = torch.jit.trace(model, x)\n    return traced\n\n\nexport(Net(), torch.rand(4, 3))\n"
+}
+MADE = "\n\na(Net(), torch.rand(4, 3))\nb(Net(), torch.rand(4, 3))\n"
 EXPORTED = "torch.export.export(model, example_inputs, dynamic_shapes="
 
 
@@ -254,7 +258,7 @@ def test_evidence_outlives_edits_elsewhere_in_the_file(tmp_path: Path) -> None:
 
 def test_the_record_of_one_of_two_equal_calls_is_not_taken_for_the_other(tmp_path: Path) -> None:
     call = "torch.jit.trace(model, x)"
-    files = {"net.py": NET + f"def a(model, x):\n    return {call}\n\n\ndef b(model, x):\n    return {call}\n"}
+    files = {"net.py": NET + f"def a(model, x):\n    return {call}\n\n\ndef b(model, x):\n    return {call}\n{MADE}"}
     first = site(files, "net.py", call, TRACE, value())
     changed, found = migrated(tmp_path, runs(files, first), files)
     assert [finding.safety for finding in found] == [Safety.PROVEN, Safety.UNSAFE]

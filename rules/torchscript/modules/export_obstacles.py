@@ -1,0 +1,76 @@
+"""What keeps `torch.export` from capturing a module, seen in all code that the module runs; one clause, or none.
+
+Measured on torch 2.13.0 with `Dim.AUTO`, 2026-11-26: fake quantization raises UnsupportedOperatorException or
+`GuardOnDataDependentSymNode`, a part that `torch.jit.script` or `torch.jit.load` makes TypeError, one that `quantize_dynamic` packs
+AttributeError; an observer, a traced part and a scripted function without branches are captured.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.lazy_pattern import lazy_pattern
+from torchlift.project import Project
+from torchlift.rules.analysis.wording.messages import one_line
+from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS
+from torchlift.rules.torchscript.compilers.scripting_roots import run_by
+from torchlift.rules.torchscript.compilers.value_sources import ValueSources
+from torchlift.rules.torchscript.modules.data_branches import BRANCHES, data_branch
+from torchlift.view import ModuleView
+from torchlift.view.walk import walk
+
+_QUANTIZERS = ("torch.ao.quantization", "torch.quantization", "torch.fake_quantize_", "pytorch_quantization")
+_FAKE = lazy_pattern(r"(?i)fake_?quant")
+_COND = (
+    "`torch.cond(predicate, true_fn, false_fn, (x,))` there, whose branches return new tensors of one shape and dtype"
+)
+_COMPILED = frozenset({"torch.jit.script", "torch.jit.load"})
+
+
+def export_obstacle(view: ModuleView, node: ast.expr, project: Project) -> str | None:
+    """A clause about why `torch.export.export` of the module `node` raises, or may do so for all that is known of it."""
+    sources = ValueSources(project)
+    sources.follow(view, node)
+    shown = one_line(view, node)
+    if sources.unknown is not None:
+        return (
+            f"nothing here says which module `{shown}` is (it was followed as far as {sources.unknown}), and many cannot be captured: try "
+            "`torch.export` on the one that you export"
+        )
+    for origin in sources.found:
+        if origin.view.possible_name(origin.node).startswith(_QUANTIZERS):
+            place = f"{origin.view.path}:{getattr(origin.node, 'lineno', 1)}"
+            return f"`{one_line(origin.view, origin.node)}` prepares or quantizes it ({place}), and such modules are not captured"
+    for path, line in sorted(run_by(project, view, node).by):
+        home = project.view(path)
+        function = project.once(_definitions, path).get(line) if home is not None else None
+        if home is not None and function is not None and (why := _rejected(home, function)) is not None:
+            return why
+    return None
+
+
+def _definitions(project: Project, path: str) -> dict[int, ast.AST]:
+    view = project.view(path)
+    return {node.lineno: node for node in walk(view.tree) if isinstance(node, DEFINITIONS)} if view is not None else {}
+
+
+def _rejected(view: ModuleView, node: ast.AST) -> str | None:
+    """A clause about code of one function, or of the statements of a class."""
+    name = getattr(node, "name", "")
+    if isinstance(node, ast.ClassDef):
+        quantizes = any(_FAKE.search(ast.unparse(base)) for base in node.bases) or _FAKE.search(name)
+        return f"`{name}` ({view.path}:{node.lineno}) quantizes for show, which is not captured" if quantizes else None
+    found = data_branch(view, node)
+    if found is not None:
+        remedy = f"write {_COND}" if found.what == BRANCHES else "it raises there"
+        return f"`{name}` {found.what} ({view.path}:{found.line}), which `torch.export` cannot follow: {remedy}"
+    for child in walk(node):
+        if not isinstance(child, ast.Call):
+            continue
+        called = view.possible_name(child.func)
+        place = f"({view.path}:{child.lineno})"
+        if called in _COMPILED:
+            return f"`{name}` makes a part with `{called}` {place}, which `torch.export` rejects: that has to go first"
+        if called.startswith(_QUANTIZERS) or _FAKE.search(called or ast.unparse(child.func)):
+            return f"`{name}` calls `{one_line(view, child.func)}` {place}, and quantization for show is not captured"
+    return None
