@@ -52,7 +52,7 @@ def read(options: RunOptions) -> KnownProject:
     texts = (*options.texts, *notebooks)
     known, known_texts = options.memory.selected(options, texts) if options.memory is not None else ({}, {})
     anew = [path for path in options.files if path not in known]
-    looked = select_files(project, anew, rules, options.settings, options.progress, noting)
+    looked = select_files(project, anew, rules, options.settings, options.progress, noting, options.jobs)
     python = _in_order(options.files, known, looked)
     asked = [rule for rule in rules if rule.wants is None or rule.wants(options.settings)]
     looked_texts = select_texts(project, [path for path in texts if path not in known_texts], asked, options.named)

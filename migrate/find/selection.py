@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Collection, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from functools import cached_property, lru_cache, partial
 
 from torchlift.file_bytes import is_in_file
@@ -18,13 +18,15 @@ from torchlift.rules.search_terms import is_table, owner, tabled, terms_of
 from torchlift.search.glance import Glance
 from torchlift.search.parties import Party, Sighting, Wanted
 from torchlift.search.prefilter import Prefilter, Words
-from torchlift.search.vocabulary import encoded, words_in
+from torchlift.search.vocabulary import encoded, vocabulary, words_in
 from torchlift.source import UnreadableSource
 from torchlift.view.text import SCRIPTS, TextKind, kind_in_run, read_text
 from torchlift.wrappers import Wrappers
 
 Progress = Callable[[str, int, int], None]
 
+_MANY = 64
+"""Files below which nobody asks whether a second process pays."""
 # Where a value is scripted, rules ask the whole project dozens of questions about it; others are hardly searched.
 _SCRIPTING = (b"jit", b"script")
 
@@ -55,6 +57,10 @@ class Selected:
     noted: Set[bytes] = frozenset()
 
 
+_Look = tuple[Selected, "bytes | None"]
+"""Who wants to see a file, and its vocabulary."""
+
+
 def select_files(
     project: Project,
     paths: Sequence[str],
@@ -62,26 +68,44 @@ def select_files(
     settings: Settings,
     progress: Progress | None = None,
     noting: frozenset[bytes] = frozenset(),
+    jobs: int = 1,
 ) -> list[Selected]:
     """Who wants to see each of `paths`, in their order, and which of the words `noting` stand in it."""
     selection = Selection(project, sieves(tuple(rules), settings), noting)
     conditional = frozenset(rule.code for rule in rules if rule.applies is not None)
-    found = []
-    for number, path in enumerate(paths, 1):
-        try:
-            wanted_by = selection.wanted_by(path)
-        except Exception:
-            import traceback
-
-            reason = "It could not be told whether rules want the file, and nothing is known about it."
-            failure = FileFailure(path, "select", reason, ours=True, detail=traceback.format_exc())
-            found.append(Selected(path, failure=failure))
-            continue
-        codes = wanted_by & conditional
-        found.append(Selected(path, RULES in wanted_by, codes, wanted_by - codes - {RULES}, noted=selection.noted))
+    found: dict[str, Selected] = {}
+    look = partial(_selected, selection, conditional)
+    looked = ((path, look(path)) for path in paths) if len(paths) < _MANY else _shared(project, paths, look, jobs)
+    for path, (selected, words) in looked:
+        found[path] = selected
+        if words is not None:
+            project.remember_words(path, words)
         if progress:
-            progress("select", number, len(paths))
-    return found
+            progress("select", len(found), len(paths))
+    return [found[path] for path in paths]
+
+
+def _shared(
+    project: Project, paths: Sequence[str], look: Callable[[str], _Look], jobs: int
+) -> Iterator[tuple[str, _Look]]:
+    from torchlift.migrate.find.parallel import looked_at
+
+    return looked_at(project, paths, look, jobs)
+
+
+def _selected(selection: Selection, conditional: Set[str], path: str) -> _Look:
+    """Who wants to see a file, and its vocabulary if that is to be searched later on."""
+    try:
+        wanted_by = selection.wanted_by(path)
+    except Exception:
+        import traceback
+
+        reason = "It could not be told whether rules want the file, and nothing is known about it."
+        failure = FileFailure(path, "select", reason, ours=True, detail=traceback.format_exc())
+        return Selected(path, failure=failure), None
+    codes = wanted_by & conditional
+    selected = Selected(path, RULES in wanted_by, codes, wanted_by - codes - {RULES}, noted=selection.noted)
+    return selected, selection.vocabulary
 
 
 def select_texts(
@@ -189,10 +213,15 @@ class Selection:
 
     First the words of a file are compared with the triggers. Where that leaves a rule, a glance at the imports and at what
     is written with them tells whether the words are names of torch.
+
+    Attributes:
+        noted: which of the words `noting` stand in the file that was looked at last.
+        vocabulary: that of this file, where the project is going to be searched.
     """
 
     def __init__(self, project: Project, sieves: Sieves, noting: frozenset[bytes] = frozenset()) -> None:
         self.noted: Set[bytes] = frozenset()
+        self.vocabulary: bytes | None = None
         self._project = project
         self._sieves = sieves
         self._noting = noting
@@ -233,9 +262,10 @@ class Selection:
             return False
 
     def _words_of(self, path: str, data: bytes) -> Set[bytes]:
+        self.vocabulary = None
         if self._is_searched:
             words = words_in(data)
-            self._project.remember_words(path, words)
+            self.vocabulary = vocabulary(words)
             return words
         present = words_in(data, self._words)
         self._is_searched = all(word in present for word in _SCRIPTING) and b".".join(_SCRIPTING) in data

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -211,8 +211,8 @@ class Project:
         """A file has been checked."""
         self._views.done(path)
 
-    def remember_words(self, path: str, words: Set[bytes]) -> None:
-        """Search the words of a Python file, and not the file itself."""
+    def remember_words(self, path: str, words: bytes) -> None:
+        """Search the vocabulary of a Python file, and not the file itself."""
         self._files.remember(path, words)
 
     def with_texts(self, texts: Mapping[str, SourceText]) -> Project:

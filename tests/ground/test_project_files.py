@@ -77,7 +77,7 @@ def test_every_search_finds_the_same_whatever_is_known_of_words(
     files = written(tmp_path, TREE)
     start = ProjectFiles(tmp_path, files, {})
     for path in known:
-        start.remember(path, words_in(start.data(path)))
+        start.remember(path, vocabulary(words_in(start.data(path))))
     after = ProjectFiles(tmp_path, files, {path: SourceText(text) for path, text in changed.items()}, start)
     texts = {path: changed.get(path, text) for path, text in TREE.items()}
     for word in ("jit", "net", "import *", "'", "torch.jit", "nowhere"):
@@ -99,14 +99,14 @@ def test_words_beyond_the_room_for_them_are_read_from_the_files(
     files = written(tmp_path, {"a.py": "jit", "b.py": "jit", "c.py": "x"})
     project = ProjectFiles(tmp_path, files, {})
     for path in files:
-        project.remember(path, words_in(project.data(path)))
+        project.remember(path, vocabulary(words_in(project.data(path))))
     assert project.holding(["jit"]) == ["a.py", "b.py"] and project.holding(["x"]) == ["c.py"]
 
 
 def test_another_process_gets_the_words_and_not_the_files(tmp_path: Path) -> None:
     files = written(tmp_path, {"a.py": "jit\n" * 10_000})
     project = ProjectFiles(tmp_path, files, {})
-    project.remember("a.py", words_in(project.data("a.py")))
+    project.remember("a.py", vocabulary(words_in(project.data("a.py"))))
     sent = pickle.dumps(project)
     assert len(sent) < 2000 and pickle.loads(sent).naming("jit") == ["a.py"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -90,11 +90,10 @@ class ProjectFiles:
         """For another process: it reads the files it needs itself."""
         return {**self.__dict__, "_bytes": {}, "_size": 0, "_notebooks": {}, "_notebooks_size": 0}
 
-    def remember(self, path: str, words: Set[bytes]) -> None:
-        """Search the words of a Python file, and not the file itself, if there is room for them."""
-        text = vocabulary(words)
-        if path not in self._overlay and len(self._vocabularies) + len(text) <= _KEPT_WORDS:
-            self._vocabularies.add(path, text)
+    def remember(self, path: str, words: bytes) -> None:
+        """Search the vocabulary of a Python file, and not the file itself, if there is room for it."""
+        if path not in self._overlay and len(self._vocabularies) + len(words) <= _KEPT_WORDS:
+            self._vocabularies.add(path, words)
 
     def _remember_others(self) -> None:
         """Take those files apart, too, whose words are not known: at once where those of most files are, else when so much has been
@@ -107,7 +106,7 @@ class ProjectFiles:
         if searches or 2 * len(others) < len(self._files):
             for path in others:
                 with suppress(OSError):
-                    self.remember(path, words_in(self.data(path)))
+                    self.remember(path, vocabulary(words_in(self.data(path))))
 
     def data(self, path: str) -> bytes:
         """Current bytes of a file.
