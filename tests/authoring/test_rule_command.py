@@ -98,10 +98,29 @@ def test_without_torch_all_but_the_run_is_tried_and_said_so(tmp_path: Path) -> N
     assert "1 was not run before and after: torch cannot be imported" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("stand_in", "status", "said"),
+    [
+        ('(("acme.py", ACME),)', 0, "[✓] a plain call: reported, rewritten as shown, the same under torch"),
+        ("()", 1, 'What stands for it here can be given: `files=(("acme.py", "..."),)`'),
+    ],
+)
+@pytest.mark.usefixtures("processes")
+def test_the_documented_rule_about_a_library_of_ones_own_is_proven_with_its_stand_in(
+    stand_in: str, status: int, said: str, tmp_path: Path
+) -> None:
+    page = (ROOT / "docs" / "own_rules.md").read_text()
+    rule = tmp_path / "x100_old_loader.py"
+    text = page.partition("```python\n")[2].partition("```")[0]
+    rule.write_text(text.replace('files=(("acme.py", ACME),)', f"files={stand_in}"))
+    done = CliRunner().invoke(torchlift, ["rule", "--test", str(rule)])
+    assert (done.exit_code, said in done.stdout) == (status, True), done.stdout
+
+
 @pytest.mark.parametrize("with_torch", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_the_documented_test_of_own_rules_fails_with_them(with_torch: bool, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "own_rules.md").read_text()
-    (tmp_path / "test_rules.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    (tmp_path / "test_rules.py").write_text(page.rpartition("```python\n")[2].partition("```")[0])
     rule = write_rule(tmp_path / "tools" / "torchlift_rules")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_rules.py"]
     without_torch = tmp_path / "without torch"
@@ -131,6 +150,11 @@ WRONG = {
         "MESSAGE, fix=fix",
         "MESSAGE, help='Not rewritten.', fix=fix",
         "its own help says that it cannot",
+    ),
+    "words of the scaffold": (
+        "MESSAGE, fix=fix",
+        "MESSAGE, help='<What to write instead.>', fix=fix",
+        "`check` still says what is to be written: <What to write instead.>",
     ),
     "a check that raises": ("if use.call is None:", "if use.cal is None:", "AttributeError"),
     "no look-alikes": ('    Ok("import other', '    Bad("import other', "EXAMPLES has 2 `Ok`; at least 3 look-alikes"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -69,3 +70,17 @@ def test_without_its_package_the_server_says_what_to_install(tmp_path: Path) -> 
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); sys.argv = ['torchlift', 'server']; from torchlift.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "pip install 'torchlift[server]'" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_documented_first_look_shows_what_is_found_and_offered(tmp_path: Path) -> None:
+    page = (ROOT / "docs/editors.md").read_text()
+    (tmp_path / "first_look.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    (tmp_path / "old.py").write_text("import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "first_look.py", "old.py"], cwd=tmp_path, env={**os.environ, "PATH": path},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found, fix, ignore = done.stdout.splitlines()
+    assert found.startswith("5 TL401 ") and fix.endswith("(safe)") and ignore == "    Ignore TL401 here"

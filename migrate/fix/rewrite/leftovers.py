@@ -11,7 +11,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from torchlift.finding import DeleteStatement, DropDecorator, DropOperand, EditComment, EditImport, KeepBranch, Rewrite
+from torchlift.finding import (
+    AddImport,
+    DeleteStatement,
+    DropDecorator,
+    DropOperand,
+    EditComment,
+    EditImport,
+    KeepBranch,
+    Rewrite,
+)
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.fix.areas import Areas
 from torchlift.migrate.fix.rewrite.cleanup import new_texts, removed
@@ -46,6 +55,7 @@ class _Unused:
         self.view = view
         self.gone = Areas(removed(view, rewrites))
         self.kept = {word for text in new_texts(rewrites) for word in _WORD.findall(text)}
+        self.added = [one.statement.split()[1] for one in rewrites if isinstance(one, AddImport)]
         self.imports = {(one.span, one.name) for one in rewrites if isinstance(one, EditImport)}
         self.removals: dict[ast.AST, DeleteStatement | EditImport] = {}
 
@@ -81,8 +91,8 @@ class _Unused:
         if self._is_gone(statement) or not self._lost(reads, statement) or self._is_told(name):
             return
         if isinstance(statement, ast.ImportFrom) and isinstance(binding.node, ast.alias):
-            if (span, binding.node.name) not in self.imports and does_nothing_when_loaded(
-                self.project, self.view, statement
+            if (span, binding.node.name) not in self.imports and (
+                self._is_loaded_anew(statement) or does_nothing_when_loaded(self.project, self.view, statement)
             ):
                 self.removals[binding.node] = EditImport(span, binding.node.name, name)
         elif not name.startswith("_") or self.project.files_with_attribute(name, (self.view.path,)):
@@ -92,6 +102,10 @@ class _Unused:
         elif isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _is_constant(statement.value):
             self.removals[binding.node] = DeleteStatement(span, len(comments_above(self.view, statement)))
             self.gone.add(span)
+
+    def _is_loaded_anew(self, statement: ast.ImportFrom) -> bool:
+        """Whether an import that a fix brings loads the module of `statement`, too."""
+        return not statement.level and any(f"{module}.".startswith(f"{statement.module}.") for module in self.added)
 
     def _compiles(self, decorator: ast.expr) -> bool:
         """Whether a decorator makes TorchScript of a function, for whoever calls that."""

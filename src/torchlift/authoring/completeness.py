@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from torchlift.authoring.scaffold import PLACEHOLDERS
+from torchlift.finding import Finding
 from torchlift.rules.rule import Bad, Ok, Rule
 from torchlift.view.text import text_kind
 
@@ -11,6 +15,21 @@ _FEWEST_LOOK_ALIKES = 3
 def is_placeholder(text: str) -> bool:
     """Whether `text` is still what the scaffold wrote."""
     return text.startswith("<") and text.endswith(">")
+
+
+def unfilled_words(found: Iterable[Finding]) -> list[str]:
+    """What findings of a rule would tell users that the scaffold wrote, as sentences; empty if they say what their author means."""
+    words = [
+        text
+        for finding in found
+        for text in (finding.message, finding.help, finding.fix and finding.fix.title)
+        if text is not None
+    ]
+    return [
+        f"`check` still says what is to be written: {placeholder}"
+        for placeholder in PLACEHOLDERS
+        if any(placeholder in text for text in words)
+    ]
 
 
 def gaps_in(rule: Rule) -> list[str]:

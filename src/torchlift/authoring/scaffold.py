@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from torchlift.authoring.checkout import checkout_around, families, family_folder
 from torchlift.lazy_pattern import lazy_pattern
@@ -65,6 +67,8 @@ EXAMPLES = (
     Ok("<code that handles both releases already>", "<a version test>"),
 )
 '''
+PLACEHOLDERS: Final = tuple(dict.fromkeys(re.findall("<[^<>]+>", _RULE)))
+"""What stands in a new file for what only its author knows."""
 
 
 class ScaffoldError(Exception):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable
 from difflib import unified_diff
 from functools import partial
 from pathlib import Path
 
-from torchlift.authoring.completeness import is_placeholder
+from torchlift.authoring.completeness import is_placeholder, unfilled_words
 from torchlift.finding import Finding, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
@@ -94,8 +95,10 @@ def _bad(
     unsafe = example.kind == "unsafe"
     result = _migrated(example, folder, own)
     problems = _failures(result)
-    if not _findings(result, rule):
+    found = _findings(result, rule)
+    if not found:
         return Tried(example, (*problems, "It is not reported."), "")
+    problems += unfilled_words(found)
     if example.kind != "safe":
         if _new_text(result, example.path) is not None:
             problems.append("It is rewritten without `--unsafe-fixes`, so some fix in it is safe.")
@@ -179,7 +182,9 @@ def _differing(example: Bad, result: RunResult, folder: Path, compare: Callable[
         timeout=_SECONDS_OF_RANKS if example.ranks else _SECONDS,
     )
     if found.verdict is Verdict.FAILED:
-        return f"It could not be run: {found}"
+        lacks = re.search(r"No module named '(\w+)", str(found))
+        stand_in = f'What stands for it here can be given: `files=(("{lacks[1]}.py", "..."),)`.\n' if lacks else ""
+        return f"{stand_in}It could not be run: {found}"
     results = (
         [part for _, part in found.old.items] if isinstance(found.old, Container) and example.ranks else [found.old]
     )
