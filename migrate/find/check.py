@@ -150,15 +150,20 @@ def _is_guarded(rule: Rule, view: ModuleView, use: Use, settings: Settings, proj
         return True
     if binding is not None and is_dead(view, binding.node, settings.min_torch, project.binding, known):
         return True
-    if rule.changed_in is not None and (since := rule.changed_in(use.target)) is not None and since <= settings.target:
-        return is_guarded(view, use.node, settings.target, project.binding, known)
-    change = rule.deprecated or rule.removed
-    if change is None:
-        return is_guarded(view, use.node, None, project.binding, known)
-    # Where only a test of an older release is open, newer ones run one branch of it, and older ones alone the other.
-    major, minor = (change.major, change.minor - 1) if change.minor else (change.major - 1, 999)
-    decisive = max(min(settings.min_torch, change), TorchVersion(major, minor, 999))
-    return is_guarded(view, use.node, decisive, project.binding, known)
+    change = rule.changed_in(use.target) if rule.changed_in is not None else None
+    if change is not None and change <= settings.target:
+        decisive: TorchVersion | None = settings.target
+    elif (change := rule.deprecated or rule.removed) is None:
+        decisive = None
+    else:
+        # Where only a test of an older release is open, newer ones run one branch of it, and older ones alone the other.
+        major, minor = (change.major, change.minor - 1) if change.minor else (change.major - 1, 999)
+        decisive = max(min(settings.min_torch, change), TorchVersion(major, minor, 999))
+    if is_guarded(view, use.node, decisive, project.binding, known):
+        return True
+    # What one release imports and another one defines is dealt with where that is decided.
+    rivals = binding is not None and use.resolution is not None and not use.resolution.certain
+    return rivals and binding is not None and is_guarded(view, binding.node, decisive, project.binding, known)
 
 
 def _is_imported_itself(use: Use, binding: Binding) -> bool:

@@ -429,12 +429,16 @@ def _suggestion(name: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     by_folded = {candidate.casefold(): candidate for candidate in sorted(known)}
-    # A letter for the digit it looks like is the usual slip in a code, and all other codes are as close as the right one.
+    # A letter for the digit it looks like is the usual slip in a code; of a wrong digit all other codes are as close.
     digits = name.casefold().translate(str.maketrans("oil", "011"))
     meant = next((by_folded[key] for key in by_folded if key.translate(str.maketrans("oil", "011")) == digits), None)
     if meant is not None:
         return f"did you mean `{meant}`?"
-    close = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    folded = name.casefold()
+    alike = [code for key, code in by_folded.items() if key[:3] == folded[:3] and len(key) == len(folded)]
+    if len(alike) > 1 and len(folded) > 4 and folded[2:].isdigit():
+        return f"of {alike[0][:3]} there are {', '.join(alike)}." if len(alike) <= 12 else None
+    close = get_close_matches(folded, by_folded, n=1, cutoff=0.6)
     return f"did you mean `{by_folded[close[0]]}`?" if close else None
 
 

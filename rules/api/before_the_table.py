@@ -24,7 +24,7 @@ class EarlierRemoval:
 
 
 _V = TorchVersion
-_SOURCES = "the Python sources of the wheels 1.4.0 to 2.0.0, one of each minor release, read 2026-11-21"
+_SOURCES = "the Python sources of the wheels 1.4.0 to 2.0.0, one of each minor release, read 2026-11-21; `torch.utils.ffi` in 1.0.1 and 1.1.0, read 2026-11-26"
 EARLIER: dict[str, EarlierRemoval] = {
     name: EarlierRemoval(name, since, advice, _SOURCES)
     for name, since, advice in (
@@ -45,7 +45,7 @@ EARLIER: dict[str, EarlierRemoval] = {
         ("torch.utils._python_dispatch.push_torch_dispatch_mode", _V(1, 13), "A mode is a context manager itself: `with Mode():`."),
         ("torch.autocast_mode", _V(1, 12), "Write `torch.autocast`."),
         ("torch.distributed.fsdp.wrap.default_auto_wrap_policy", _V(1, 12), "Write `torch.distributed.fsdp.wrap.size_based_auto_wrap_policy`."),
-        ("torch.utils.ffi", _V(1, 12), "Build the extension with `torch.utils.cpp_extension`."),
+        ("torch.utils.ffi", _V(1, 0), "Build the extension with `torch.utils.cpp_extension`; importing it has raised since 1.0."),
         ("torch.onnx.utils.ONNXCheckerError", _V(1, 11), "Catch `torch.onnx.errors.CheckerError`."),
         ("torch.utils.data.BufferedShuffleDataset", _V(1, 9), "`torch.utils.data.datapipes.iter.Shuffler(dataset, buffer_size=n)` shuffles as it did."),
         ("torch.autograd.gradcheck.zero_gradients", _V(1, 9), "Set `.grad` of each tensor to None, or call `.grad.zero_()` where it has one."),

@@ -52,18 +52,28 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     certain = _is_one_number(view, node.value)
     name = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
-    if not certain and not _NAMED_LOSS.fullmatch(name):
+    added_to = _added_to(view, index) if not name else ""
+    if not certain and not _NAMED_LOSS.fullmatch(name or added_to):
         return
     of = view.source.slice(view.span(node.value))
     where = "" if certain else f" where `{of}` is one number"
     message = f"`{of}.data[0]` raises IndexError{where}: since torch 0.4 that is a tensor without dimensions."
-    doubt = (
-        "the number is taken to be what is wanted" if certain else f"`{of}` is taken to be one number, as its name says"
-    )
+    doubt = f"`{of}` is taken to be one number, as its name says"
+    if certain:
+        doubt = "the number is taken to be what is wanted"
+    elif added_to:
+        doubt = f"`{of}` is taken to be one number, as it is added to `{added_to}`"
     advice = f"Needs review: {doubt}. `{of}.item()` is the number."
     edit = ReplaceExpression(view.span(index), Template("$number.item()", (("number", view.span(node.value)),)))
     fix = Fix("Ask for the number with `item()`", Safety.UNSAFE, (edit,))
     yield Finding("TL447", view.path, view.span(index), message, Severity.ERROR, advice, fix)
+
+
+def _added_to(view: ModuleView, index: ast.expr) -> str:
+    """The variable that `index` is added to."""
+    statement = view.parent(index)
+    target = statement.target if isinstance(statement, ast.AugAssign) and statement.value is index else None
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 def _is_one_number(view: ModuleView, node: ast.expr) -> bool:
@@ -117,6 +127,13 @@ EXAMPLES = (
         "unsafe",
         why="a mean",
     ),
+    Bad(
+        "import torch\n\n\ndef f(p, target, loss):\n    loss += (-torch.log(p[target])).data[0]\n    return loss\n",
+        "import torch\n\n\ndef f(p, target, loss):\n    loss += (-torch.log(p[target])).item()\n    return loss\n",
+        "unsafe",
+        why="what is added to a loss",
+    ),
+    Ok("import torch\n\n\ndef f(rows, loss):\n    loss += rows.data[0]\n    return loss\n", "a name that says nothing"),
     Ok("import torch\n\n\ndef first(batch):\n    return batch.data[0]\n", "a batch"),
     Ok(
         "import torch\n\n\ndef f(loss):\n    try:\n        return loss.data[0]\n    except IndexError:\n        return loss.item()\n",

@@ -177,7 +177,7 @@ class KeepBranch:
     """Put the statements of one branch of the `if` at `span` in its place, as far in as the `if` stood.
 
     Attributes:
-        span: the whole statement; an `elif` counts as one, up to the end of what hangs below it, and a `with` has a body only.
+        span: the whole statement; an `elif` counts as one, up to the end of what hangs below it; of a `with` or `try` there is the body only.
         branch: the branch to keep; None removes the statement.
     """
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+TORCH_PACKAGES = frozenset({"torch", "torchvision", "torchaudio"})
+"""Packages that are released together."""
 _PUBLIC_HOME = {
     "torch.jit._trace": "torch.jit",
     "torch.jit._script": "torch.jit",

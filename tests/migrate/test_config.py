@@ -334,6 +334,13 @@ def test_known_codes_pass() -> None:
     check_codes([], [])
 
 
+def test_of_a_wrong_number_all_codes_of_its_family_are_told_or_none() -> None:
+    for name, hint in (("TL999", "of TL9 there are TL901, TL902."), ("TL555", "`torchlift rules` lists them.")):
+        with pytest.raises(ConfigError) as caught:
+            check_codes([name], ["TL9", "TL901", "TL902", "TL5", "TL50", *(f"TL5{n}" for n in range(10, 30))])
+        assert str(caught.value).endswith(f"is no rule; {hint}")
+
+
 @pytest.mark.parametrize(("name", "meant"), [("TL110", "TL101"), ("tl101", "TL101"), ("jit-trace", "jit-traces")])
 def test_an_unknown_code_is_an_error_with_a_suggestion(name: str, meant: str) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -26,13 +26,13 @@ _ELSE = lazy_pattern(r"[ \t\f]*else[ \t\f]*:")
 
 
 class _If:
-    """An `if` or `elif` statement whose branches stand on lines of their own, or a `with`, which has but one.
+    """An `if` or `elif` statement whose branches stand on lines of their own, or a `with` or `try`, of which the body stays.
 
     Attributes:
         start, end: from the line of its keyword to the end of its last line.
         elif_: whether it hangs on an `if` before it.
         body: from the line behind its header to where its body, comments included, ends.
-        rest: the line of its `else` or `elif`; `end` if it has none.
+        rest: the line of its `else`, `elif` or first `except`; `end` if it has none.
         continued: whether `rest` is an `elif`.
         orelse: first line of the statements below its `else`.
     """
@@ -41,11 +41,10 @@ class _If:
         self.view = view
         self.source = view.source
         node = statement_at(view, span)
-        if not isinstance(node, (ast.If, ast.With)):
-            raise CannotEdit("The statement to unwrap is neither an `if` nor a `with`.")
+        if not isinstance(node, (ast.If, ast.With, ast.Try)):
+            raise CannotEdit("The statement to unwrap is no `if`, `with` or `try`.")
         self.node = node
         self.other = node.orelse if isinstance(node, ast.If) else []
-        header = node.test if isinstance(node, ast.If) else node.items[-1].optional_vars or node.items[-1].context_expr
         self.span = span
         text = self.source.text
         self.elif_ = text.startswith("elif", span.start)
@@ -54,16 +53,25 @@ class _If:
         tail = text[span.end : self.end].strip(_BLANK + "\r\n")
         if text[self.start : span.start].strip(_BLANK) or (tail and not tail.startswith("#")):
             raise CannotEdit("The `if` shares its line with other code.")
-        self.colon = self._colon(view.span(header).end)
+        self.colon = self._colon(self._header_end())
         self.body = self._own_line(node.body[0], self.colon)
         self.rest, self.orelse, self.continued = self.end, self.end, False
-        if self.other:
+        if isinstance(node, ast.Try):
+            self.rest = self.source.line_starts[node.handlers[0].lineno - 1]
+        elif self.other:
             first = view.span(self.other[0]).start
             if isinstance(self.other[0], ast.If) and text.startswith("elif", first):
                 self.rest, self.continued = self._line_start(first), True
             else:
                 self.rest = self._else_line()
                 self.orelse = self._own_line(self.other[0], self.rest)
+
+    def _header_end(self) -> int:
+        if isinstance(self.node, ast.Try):
+            return self.span.start + len("try")
+        if isinstance(self.node, ast.If):
+            return self.view.span(self.node.test).end
+        return self.view.span(self.node.items[-1].optional_vars or self.node.items[-1].context_expr).end
 
     def _line_start(self, offset: int) -> int:
         return self.source.line_starts[self.source.location(offset)[0] - 1]
@@ -143,7 +151,7 @@ class Unwrapped:
 
 
 def keep_branch(view: ModuleView, span: Span, branch: Literal["body", "orelse"] | None) -> Unwrapped:
-    """Put one branch of the `if` at `span` in its place, or the body of the `with`, or remove the `if`.
+    """Put one branch of the `if` at `span` in its place, or the body of the `with` or `try`, or remove the `if`.
 
     Raises:
         CannotEdit: the statement is laid out in a way that cannot be taken apart line by line.
@@ -159,7 +167,7 @@ def keep_branch(view: ModuleView, span: Span, branch: Literal["body", "orelse"] 
         moved = Span(parts.orelse, parts.end)
         return Unwrapped((TextEdit(Span(parts.start, parts.orelse), ""), *parts.dedented(parts.other, moved)), moved)
     if branch == "body":
-        gone = (TextEdit(Span(parts.rest, parts.end), ""),) if parts.other else ()
+        gone = (TextEdit(Span(parts.rest, parts.end), ""),) if parts.rest < parts.end else ()
         if parts.elif_:
             return Unwrapped((TextEdit(Span(span.start, parts.colon), "else"), *gone))
         moved = Span(parts.body, parts.rest)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.torch_names import TORCH_PACKAGES
 from torchlift.versions import TorchVersion
 from torchlift.view.module import ModuleView
 from torchlift.view.release_tests import Lookup, assigned, compares_release, decided
@@ -18,7 +19,6 @@ _VERSION_WORD = lazy_pattern(
     r"|torch_?(?:major|minor)|(?:major|minor)_?torch",
     re.IGNORECASE,
 )
-_TORCH_PACKAGES = frozenset({"torch", "torchvision", "torchaudio"})
 _FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "NameError"})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _ANY_ERROR = frozenset({"Exception", "BaseException"})
@@ -157,7 +157,7 @@ def _looks_in_torch(view: ModuleView, call: ast.Call, function: str) -> bool:
 
 def _is_of_torch(view: ModuleView, node: ast.expr) -> bool:
     resolution = view.resolve(node)
-    return resolution is not None and resolution.name.partition(".")[0] in _TORCH_PACKAGES
+    return resolution is not None and resolution.name.partition(".")[0] in TORCH_PACKAGES
 
 
 def _is_body(choice: ast.If | ast.IfExp, child: ast.AST) -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.source import SourceText
-from torchlift.torch_names import public_name
+from torchlift.torch_names import TORCH_PACKAGES, public_name
 from torchlift.view.flow import ReachingDefinitions
 from torchlift.view.parsed_file import ParsedFile
 from torchlift.view.scopes import Binding, Chain, Scope
@@ -234,7 +234,8 @@ class NamedFile(ParsedFile):
         if not found:
             return None
         unknown = any(name is None for name, _ in named)
-        full = sorted(found)
+        # A release of torch decides which one it is, or a flag: rules are about torch's.
+        full = sorted(found, key=lambda name: (name.partition(".")[0] not in TORCH_PACKAGES, name))
         alternatives: tuple[str | None, ...] = (*full[1:], *((None,) if unknown else ()))
         return Resolution(full[0], not alternatives, alternatives, *found[full[0]])
 
