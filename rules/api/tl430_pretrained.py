@@ -16,8 +16,16 @@ from torchlift.view import ModuleView, Use
 
 # torchvision 0.13, which brought `weights`, is the one for torch 1.12.
 _SINCE = TorchVersion(1, 12)
-_PACKAGES = ("", ".detection", ".segmentation", ".video", ".quantization", ".optical_flow")
-_TABLES = tuple(f"torchvision.models{package}.__dict__" for package in _PACKAGES)
+# What `pretrained=True` means for most models of a package: torchvision 0.28.0.
+_WEIGHTS = {
+    "": "IMAGENET1K_V1",
+    ".detection": "COCO_V1",
+    ".segmentation": "COCO_WITH_VOC_LABELS_V1",
+    ".video": "KINETICS400_V1",
+    ".quantization": "IMAGENET1K_V1",
+    ".optical_flow": "C_T_V2",
+}
+_TABLES = {f"torchvision.models{package}.__dict__": weights for package, weights in _WEIGHTS.items()}
 
 RULE = Rule(
     code="TL430",
@@ -181,9 +189,11 @@ def _from_table(use: Use, view: ModuleView) -> Iterator[Finding]:
     call = view.parent(chosen) if isinstance(chosen, ast.Subscript) else None
     if not isinstance(call, ast.Call) or call.func is not chosen or not any(item.arg in _OLD for item in call.keywords):
         return
+    name = '"quantized_" + name' if ".quantization." in use.target else "name"
     advice = (
-        'Write `torchvision.models.get_model(name, weights="IMAGENET1K_V1")`, or `weights=None` for no weights; `"DEFAULT"` '
-        "takes the best ones there are, which are other ones for some models. `get_model` is new in torchvision 0.14."
+        f'Write `torchvision.models.get_model({name}, weights="{_TABLES[use.target]}")` where the model has weights of that name, '
+        '`weights=None` for no weights; `"DEFAULT"` takes the best ones there are, which are other ones for some models. '
+        "`get_model` is new in torchvision 0.14."
     )
     yield _finding(view, call, _message("torchvision's models", _OLD[0]), advice)
 

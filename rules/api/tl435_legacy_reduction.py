@@ -66,7 +66,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     says = {name: argument.constant for name, argument in given.items()}
     named = " and ".join(f"`{name}`" for name in given)
     short = use.target.rpartition(".")[2]
-    message = f"{named} of `{short}` {'is' if len(given) == 1 else 'are'} deprecated for `reduction`, and warn{'s' if len(given) == 1 else ''}."
+    where = " where not None" if all(value is ... for value in says.values()) else ""
+    message = f"{named} of `{short}` {'is' if len(given) == 1 else 'are'} deprecated for `reduction`, and warn{'s' if len(given) == 1 else ''}{where}."
     places = [argument.key for argument in given.values() if isinstance(argument.key, int)]
     behind = bool(places) and len(call.args) > places[0] + 1
     if behind or any(value is ... for value in says.values()):

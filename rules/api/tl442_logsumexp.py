@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.values.value_of import value_of
 from torchlift.rules.api.old_call import bind
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -31,6 +32,12 @@ def _called(view: ModuleView, node: ast.expr, name: str) -> ast.Call | None:
     return node if view.certain_name(node.func) == name else None
 
 
+def _without_maximum(view: ModuleView, node: ast.expr) -> bool:
+    """Whether the exponents are a difference, `x - x.max()` as a rule, and do not overflow."""
+    value = value_of(view, node)
+    return isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub)
+
+
 def check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
     if call is None or len(call.args) != 1:
@@ -40,7 +47,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if given is None or "input" not in given or "dim" not in given or given["dim"].constant is None:
         return
     powers = _called(view, given["input"].value, "torch.exp")
-    if powers is None or len(powers.args) != 1:
+    if powers is None or len(powers.args) != 1 or _without_maximum(view, powers.args[0]):
         return
     more = f", keepdim={view.text(given['keepdim'].value)}" if "keepdim" in given else ""
     new = f"torch.logsumexp({view.text(powers.args[0])}, dim={view.text(given['dim'].value)}{more})"
@@ -49,6 +56,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 EXAMPLES = (
+    Ok(
+        "import torch\n\n\ndef f(x):\n    m = x.max(1, keepdim=True)[0]\n    y = x - m\n    return m + torch.log(torch.sum(torch.exp(y), 1, keepdim=True))\n",
+        "what was taken from the maximum before",
+    ),
     Bad(
         "import torch\n\n\ndef f(x):\n    return torch.log(torch.sum(torch.exp(x), 1, keepdim=True))\n",
         why="over one dimension",

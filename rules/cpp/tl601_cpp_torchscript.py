@@ -46,10 +46,17 @@ RULE = Rule(
 
 # What the dispatcher and the autograd of custom operators use, without any TorchScript.
 _NO_TORCHSCRIPT = frozenset(
-    "Stack push pop push_one drop peek last pack popSlice peekSlice tracer RegisterOperators Operator FunctionSchema".split()
+    "Stack push pop push_one drop peek last pack popSlice peekSlice tracer RegisterOperators Operator FunctionSchema Symbol Argument "
+    "CustomClassHolder class_ init getCustomClass isCustomClass registerCustomClass registerCustomClassMethod".split()
 )
+# Names of graphs, for code that reads or rewrites them.
+_GRAPHS = frozenset("Graph Node Value Block Use WithInsertPoint PassManager SubgraphRewriter AliasDb Inline".split())
 _MAKES = frozenset({"compile", "freeze", "optimize_for_inference", "trace", "tracer::trace", "save", "ExportModule"})
 _STEPS = "Export the model in Python with `torch.export.export`, then {successor}."
+_OF_GRAPHS = (
+    "An exported program is a graph of torch.fx (`program.graph`), read and rewritten in Python: what does that here is written anew, as a "
+    "pass, a backend of `torch.compile` or a delegate of ExecuTorch."
+)
 _VALUES = " AOTInductor's loader gives and takes `std::vector<at::Tensor>`, not `IValue`s."
 
 
@@ -75,10 +82,13 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         names = [*dict.fromkeys(f"`torch::jit::{item.name}`" for item in rest)]
         more = f" and {len(names) - 3} more names" if len(names) > 3 else ""
         places = "" if len(rest) == 1 else f" ({len(rest)} places in this file)"
+        graphs = any(item.name.removeprefix("script::").partition("::")[0] in _GRAPHS for item in rest)
+        does = "reads or makes graphs of" if graphs else "uses"
         message = (
-            f"{', '.join(names[:3])}{more}{places}: C++ that runs TorchScript, which is deprecated since torch 2.10."
+            f"{', '.join(names[:3])}{more}{places}: C++ that {does} TorchScript, which is deprecated since torch 2.10."
         )
-        yield Finding("TL601", view.path, rest[0].span, message, Severity.INFO, _STEPS.format(successor=AOTI) + _VALUES)
+        help = _OF_GRAPHS if graphs else _STEPS.format(successor=AOTI) + _VALUES
+        yield Finding("TL601", view.path, rest[0].span, message, Severity.INFO, help)
 
 
 def _load(view: TextView, item: CppTorchScript, context: TextContext) -> Finding:

@@ -63,6 +63,10 @@ _MEMBERS: tuple[tuple[re.Pattern[str], str, str], ...] = (
         "Every tensor is a variable: leave the test out.",
     ),
 )
+# Where the header names no successor.
+_ADVICE = {
+    "at::PackedTensorAccessor": "`at::PackedTensorAccessor32` or `at::PackedTensorAccessor64`, by the size of the indices.",
+}
 _MACRO = lazy_pattern(rf"(?<![\w#])(?:{'|'.join(DEPRECATED_MACROS)})(?=\s*\()")
 _TORCH = lazy_pattern(r"#[ \t]*include[ \t]*[<\"](?:torch|ATen|c10)/|\b(?:torch|at)\s*::\s*Tensor\b")
 
@@ -86,7 +90,7 @@ def _uses(view: TextView, context: TextContext) -> Iterator[tuple[str, str | Non
     for item in names_in(view.code):
         name = next((name for name in item.spellings if name in deprecated), None)
         if name is not None and (row := deprecated[name]).since <= context.settings.target:
-            yield f"`{name}` is deprecated since torch {row.since}", row.said or None, item.span
+            yield f"`{name}` is deprecated since torch {row.since}", row.said or _ADVICE.get(name), item.span
     if not _TORCH.search(view.code):
         return
     for pattern, member, advice in _MEMBERS:

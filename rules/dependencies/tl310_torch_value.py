@@ -14,6 +14,7 @@ from torchlift.rules.dependencies.builds import pythons_of, spelled, target_line
 from torchlift.rules.dependencies.companions import companion_of, torch_for
 from torchlift.rules.dependencies.hardware import advice
 from torchlift.rules.dependencies.index_problem import problem_of
+from torchlift.rules.dependencies.moving import bound_beside
 from torchlift.rules.dependencies.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.reading import NAMING, is_expectation, sets_of
 from torchlift.rules.dependencies.succession import release_of
@@ -81,6 +82,9 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
             yield Finding("TL310", view.path, value.span, _message(value, target), _severity(view, value), help, fix)
 
 
+_OF_AN_IMAGE = lazy_pattern(r"[\w.-]+/[\w./-]+:")
+
+
 def _line(value: VersionValue) -> tuple[int, int]:
     found = TorchVersion.parse(value.value)
     return found.major, found.minor
@@ -125,6 +129,12 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
         return None, help
     if any(item.indexes or pin.clauses for item in sets_of(view) for pin in item.pins if pin.is_torch):
         return None, help
+    image = next((value.use for value in by_package["torch"] if _OF_AN_IMAGE.match(value.use)), None)
+    if image is not None:
+        return None, f"It is a part of the tag `{image}`: give all parts of it values for which there is an image."
+    other = bound_beside(view)
+    if other is not None:
+        return None, f"{help} Not rewritten, because {other} in this file is."
     rewrites = []
     for package, found in by_package.items():
         version = release if package == "torch" else companion_of(package, release)

@@ -17,6 +17,7 @@ from torchlift.finding import (
     Template,
 )
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -69,6 +70,7 @@ RULE = Rule(
 
 _MESSAGE = f"`torch.jit.load`: {SINCE}. `torch.export.load` reads what `torch.export.save` wrote."
 _NEEDS = TorchVersion(2, 5)
+_ASKED_FOR = lazy_pattern(r"((?:or what else `\w+` returns )?is asked for )(`\.\w+`)(, which .*)")
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
@@ -180,9 +182,15 @@ class _Plan:
             self._weigh_extra_files()
         said: dict[tuple[str, bool], list[str]] = {}
         for item in life.obstacles:
-            said.setdefault((item.reason, item.safety is Safety.MANUAL), []).append(life.place(item.node))
+            said.setdefault((item.clause, item.safety is Safety.MANUAL), []).append(life.place(item.node))
+        # What is asked for and lacks for the same reason is said in one clause.
+        alike: dict[tuple[str, str, bool], list[str]] = {}
         for (reason, refuses), places in said.items():
-            clause = f"the loaded value {reason} ({', '.join(places)})"
+            asked = _ASKED_FOR.fullmatch(reason)
+            start, shown, end = asked.groups() if asked else (reason, "", "")
+            alike.setdefault((start, end, refuses), []).append(f"{shown} ({', '.join(places)})")
+        for (start, end, refuses), items in alike.items():
+            clause = f"the loaded value {start}{', '.join(items)}{end}"
             if refuses:
                 self.refusals.append(clause)
             else:

@@ -110,6 +110,11 @@ def _note(context: Context, name: str, definition: ast.AST | None, place: str | 
                 f"`torch.export` captures `{called}` wherever a `forward` calls it; by itself it needs a small module whose "
                 f"`forward` calls `{called}`."
             )
+        given = definition.args
+        if len([*given.posonlyargs, *given.args]) == 1 and not (given.vararg or given.kwonlyargs or given.kwarg):
+            return (
+                f"`torch.export` captures `forward` only, and `{called}` takes no inputs: call it in Python, as it is."
+            )
         line = _effect(definition)
         once = f", where what line {line} does may happen once, while capturing" if line is not None else ""
         return (

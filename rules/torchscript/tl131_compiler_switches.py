@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 
 from torchlift.finding import (
@@ -33,6 +34,7 @@ from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _CONTEXTS = frozenset({"torch.jit.fuser", "torch.jit.optimized_execution", "torch.jit.strict_fusion"})
 _FUSION_STRATEGY = frozenset({"torch.jit.set_fusion_strategy", "torch.jit._set_fusion_strategy"})
@@ -90,6 +92,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         yield idle
         return
     message = _message(use.target, context)
+    later = _imported_later(use, view)
+    if later is not None:
+        advice = (
+            f"Not rewritten: it is said before line {later.lineno} imports what may script when it is imported. Take it out once "
+            "that runs without."
+        )
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, advice)
+        return
     if drops(context) and not _is_without_effect(use.target, context):
         yield from _dropped(use, place, message, context)
         return
@@ -277,12 +287,31 @@ def _doubt(name: str, context: Context) -> str | None:
     if _is_without_effect(name, context):
         return None
     expected = scripting_uses.first_expectation(context.project, context.view.path)
-    if expected is not None:
-        return f"{expected} expects to be compiled, so users of this project may script it and need the setting"
     outside = outside_compiler(context, tracing=name != "torch.jit.strict_fusion")
-    if outside is not None:
-        return f"{outside} and need the setting"
-    return None if name == "torch.jit.strict_fusion" else assumption(context.project)
+    doubts = [
+        f"{expected} expects to be compiled, so users of this project may script it and need the setting"
+        if expected is not None
+        else f"{outside} and need the setting"
+        if outside is not None
+        else None,
+        None if name == "torch.jit.strict_fusion" else assumption(context.project),
+    ]
+    return "; ".join(filter(None, doubts)) or None
+
+
+def _imported_later(use: Use, view: ModuleView) -> ast.stmt | None:
+    """The first import behind the switch that turns the whole compiler off: decorators run when a module is imported."""
+    if use.target not in _WHOLE_COMPILER:
+        return None
+    own = sys.stdlib_module_names | {"torch"}
+    behind: list[ast.stmt] = []
+    for node in walk(view.tree):
+        match node:
+            case ast.ImportFrom(module=module, level=level) if level or (module or "").partition(".")[0] not in own:
+                behind.append(node)
+            case ast.Import(names=names) if any(name.name.partition(".")[0] not in own for name in names):
+                behind.append(node)
+    return min((node for node in behind if node.lineno > use.node.lineno), key=lambda node: node.lineno, default=None)
 
 
 def _tried(use: Use, view: ModuleView) -> ast.Try | None:

@@ -94,7 +94,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     place = place_of(use, context)
     if place is None:
         return
-    message = f"`{use.name}` belongs to TorchScript's mobile runtime and goes with it; it does not warn."
+    part = "way to backends of other makers" if "to_backend" in name else "mobile runtime"
+    message = f"`{use.name}` belongs to TorchScript's {part} and goes with it; it does not warn."
     advice = _advice(use.target, name)
     if place == "string":
         advice = "The name stands in a string: take it out together with the use it means."

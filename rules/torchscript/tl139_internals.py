@@ -85,6 +85,11 @@ _INTERNAL = frozenset(
     "get_torchscript_modifier is_ignored_fn module_has_exports should_drop _qualified_name".split()
 )
 
+# Not in dir(torch.jit) of the torch 2.13.0 wheel, 2026-11-26.
+_GONE = frozenset(
+    f"torch.jit.{name}" for name in ("get_trace_graph", "weak_module", "weak_script", "weak_script_method")
+)
+
 # By the name behind `torch.jit.`; the longest prefix counts.
 _ADVICE = {
     "boolean_dispatched": "`torch.fx` looks here for the two functions behind one with a switch; code that does the same follows torch's own "
@@ -106,6 +111,10 @@ _ADVICE = {
     "_decompositions": _DECOMPOSE,
     "_decomposition_utils": _DECOMPOSE,
     "_shape_functions": "Shapes of an operator under export come from its fake: `torch.library.register_fake`.",
+    "get_trace_graph": "`torch.export.export(module, args).graph` is the graph of the same call in torch.fx, another language.",
+    "weak_module": "Remove the decorator: modules need no mark.",
+    "weak_script": "Remove the decorator: functions need no mark.",
+    "weak_script_method": "Remove the decorator: methods need no mark.",
     "_drop": "Remove the decorator: eager mode and `torch.export` never look at it.",
     "_isinstance": "Write `isinstance(x, list) and all(...)` for a container; for a plain class `isinstance(x, C)`.",
     "_monkeytype_config": "It infers types for scripting; nothing else needs them.",
@@ -177,6 +186,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     severity = Severity.INFO if use.target in _SCHEMA_NAMES | {"torch._C.FileCheck"} else Severity.WARNING
     dunder = use.target == "torch.jit" and use.name.rpartition(".")[2].startswith("__")
     message = f"`{_shown(use)}` is a part of the TorchScript compiler and goes with it; it does not warn."
+    if use.name in _GONE:
+        message = f"`{use.name}` was a part of the TorchScript compiler, and current releases have no such name: AttributeError."
     if dunder:
         message = f"`{use.name}` reads an attribute of the module, which goes with TorchScript."
     if severity is Severity.INFO:
@@ -215,7 +226,7 @@ def _advice(use: Use, place: UsePlace) -> str:
         known = use.name.removeprefix("torch.jit.")
         while known and known not in _ADVICE:
             known = known.rpartition(".")[0]
-        advice = _ADVICE.get(known, f"Nothing in eager mode, `torch.compile` or `torch.export` needs it. {EXPORT_DOCS}")
+        advice = _ADVICE.get(known, f"Nothing is known to take its place: drop it with what it is for. {EXPORT_DOCS}")
     else:
         advice = _C_ADVICE.get(use.target, _CACHES)
     if place == "string":

@@ -363,14 +363,15 @@ def test_a_project_that_does_not_mention_torchlift_costs_no_toml_parser(here: Pa
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.parametrize(("name", "table"), [("pyproject.toml", "[tool.torchlift]\n"), ("torchlift.toml", "")])
 @pytest.mark.parametrize("key", ["allow-dirty", "allow-no-vcs"])
-def test_a_project_cannot_switch_off_what_protects_the_user(here: Path, key: str) -> None:
-    message = problem(here / "pyproject.toml", f"[tool.torchlift]\n{key} = true\n")
+def test_a_project_cannot_switch_off_what_protects_the_user(here: Path, key: str, name: str, table: str) -> None:
+    message = problem(here / name, f"{table}{key} = true\n")
     assert message == (
-        f"pyproject.toml:2: `{key}` is not taken from a file that comes with the project, which could switch off what "
+        f"{name}:{1 + bool(table)}: `{key}` is not taken from a file that comes with the project, which could switch off what "
         f"protects the user; say `--{key}`, or name the file with `--config`."
     )
-    config = load_config(here, explicit=here / "pyproject.toml")
+    config = load_config(here, explicit=here / name)
     assert (config.allow_dirty, config.allow_no_vcs) == (key == "allow-dirty", key == "allow-no-vcs")
 
 

@@ -73,6 +73,62 @@ SAID = {
     "a function that only older releases have": (
         "TL410", "import torch\n\nv, w = torch.symeig(a, eigenvectors=True)\n", "were not run side by side", "any more",
     ),
+    "a detector that is chosen by its name": (
+        "TL430", "from torchvision.models import detection\n\nm = detection.__dict__[name](pretrained=True)\n", 'weights="COCO_V1"', "IMAGENET1K_V1",
+    ),
+    "a quantized model that is chosen by its name": (
+        "TL430", "from torchvision.models import quantization\n\nm = quantization.__dict__[name](pretrained=True)\n", '"quantized_" + name, weights=',
+        "get_model(name",
+    ),
+    "a name of TorchScript that went long ago": (
+        "TL139", "import torch\n\ntrace, _ = torch.jit.get_trace_graph(m, x)\n", "current releases have no such name", "does not warn",
+    ),
+    "a part of TorchScript that nobody knows": (
+        "TL139", "import torch\n\ntorch.jit.warp(m)\n", "Nothing is known to take its place", "needs it",
+    ),
+    "a function that gives other values, too": (
+        "TL103", "import onnx\nimport torch\n\n\ndef get(p, t):\n    if t:\n        return torch.jit.load(p)\n    return onnx.load(p)\n\n\n"
+        "b = get(q, True).SerializeToString()\n", "the loaded value or what else `get` returns is asked for `.SerializeToString`", "the loaded value is asked",
+    ),
+    "a function that gives nothing else": (
+        "TL103", "import torch\n\n\ndef get(p):\n    if not p:\n        return None\n    return torch.jit.load(p)\n\n\nb = get(q).graph_for(x)\n",
+        "the loaded value is asked for", "or what else",
+    ),
+    "a switch before what may script when it is imported": (
+        "TL131", "import torch\n\ntorch.jit._state.disable()\n\nimport net\n", "before line 5 imports what may script", "Needs review",
+    ),
+    "the same attributes that a program lacks": (
+        "TL103", "import torch\n\nm = torch.jit.load(path)\nm.encode(x)\nm.visual(x)\n", "asked for `.encode` (line 4), `.visual` (line 5), which an",
+        "the loaded value is asked for `.visual`",
+    ),
+    "a trace for a compiler of a maker": (
+        "TL101", "import qai_hub as hub\nimport torch\n\nhub.submit_compile_job(model=torch.jit.trace(m, (torch.rand(2, 3),)), device=d)\n",
+        "it also takes the `ExportedProgram`", "Needs review",
+    ),
+    "a trace for a library that runs TorchScript": (
+        "TL101", "import intel_extension_for_pytorch as ipex\nimport torch\n\nt = torch.jit.trace(m, (torch.rand(2, 3),))\nipex.fast(t)\n",
+        "it takes TorchScript", "Needs review",
+    ),
+    "a test that scripts on its way": (
+        "TL102", "import torch\n\n\ndef test_lowering(x):\n    m = torch.nn.ReLU()\n    lowered = to_glow(torch.jit.script(m))\n    lowered(x)\n",
+        "is a test and scripts `m`", "tests that",
+    ),
+    "a trace for somebody unknown": (
+        "TL101", "import torch\n\nt = torch.jit.trace(m, (torch.rand(2, 3),))\nlower(t)\n", "which has to take the exported one too", "is passed on to `lower` (line 4);",
+    ),
+    "an exported method without inputs": (
+        "TL112", "import torch\n\n\nclass Net(torch.nn.Module):\n    @torch.jit.export\n    def scale(self):\n        return self.w.norm()\n\n\n"
+        "m = torch.jit.script(Net())\n", "takes no inputs", "a program of its own",
+    ),
+    "a backend of TorchScript": (
+        "TL134", "import torch\n\nm = torch._C._jit_to_backend('glow', m, spec)\n", "backends of other makers", "mobile runtime",
+    ),
+    "an old reduction that may be None": (
+        "TL435", "import torch.nn.functional as F\n\n\ndef f(x, y, average):\n    return F.l1_loss(x, y, size_average=average)\n", "warns where not None", "warns.",
+    ),
+    "an old reduction that is said": (
+        "TL435", "import torch.nn.functional as F\n\n\ndef f(x, y):\n    return F.l1_loss(x, y, size_average=False)\n", "and warns.", "where not None",
+    ),
     "a method that exported modules have": (
         "TL103", "import torch\n\nm = torch.jit.load(path)\nm.apply(f)\n", "on its `.module()` alone", "does not have",
     ),
@@ -127,7 +183,7 @@ SAID = {
         "nothing in this project is seen to write `path`", "does with it",
     ),
     "two places that ask for the same": (
-        "TL103", "import torch\n\nm = torch.jit.load(path)\nm.graph_for(x)\nm.graph_for(y)\n", "no methods) (line 4, line 5)", "(line 4); ",
+        "TL103", "import torch\n\nm = torch.jit.load(path)\nm.graph_for(x)\nm.graph_for(y)\n", "`.graph_for` (line 4, line 5), which an", "(line 4); ",
     ),
     "who may read a trace": (
         "TL101", "import torch\n\n\ndef write(x, path):\n    torch.jit.save(torch.jit.trace(torch.nn.ReLU(), (x,)), path)\n\n\ndef read(p):\n"

@@ -72,8 +72,12 @@ def _known_here(view: ModuleView, project: Project, init: InitCall) -> tuple[str
         return device, ", where that is a GPU with its index"
     function = view.function_of(call)
     lines = range(function.lineno, (function.end_lineno or function.lineno) + 1) if function is not None else range(0)
+    own = _own_launcher(view, project, init)
     customary = customary_device(
-        project, view.path, lines, lambda text, same_file: _means_something(view, text, call, same_file)
+        project,
+        view.path,
+        lines,
+        lambda text, same_file: (same_file or not own) and _means_something(view, text, call, same_file),
     )
     if customary is None:
         return None

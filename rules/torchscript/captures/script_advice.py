@@ -55,7 +55,7 @@ def handed_on(about: ModuleCall) -> str:
 def of_test(about: ModuleCall, test: str) -> str:
     """What becomes of a test of scripting."""
     return (
-        f"Not rewritten: `{test}` tests that `{about.module.text}` can be scripted. Delete that part of the test"
+        f"Not rewritten: `{test}` is a test and scripts `{about.module.text}`. Where that is all it is for, delete that part of it"
         f"{successor(about, 'test')}."
     )
 

@@ -49,7 +49,8 @@ def plan_trace(use: Use, context: Context, life: ValueLife) -> Capture:
     """The plan for the trace call of `use`."""
     capture = Capture(use, context, life)
     for obstacle in life.obstacles:
-        capture.weigh(f"the traced value {obstacle.reason} ({life.place(obstacle.node)})", obstacle.safety)
+        taken = ", which has to take the exported one too" if obstacle.reason.startswith("is passed on to `") else ""
+        capture.weigh(f"the traced value {obstacle.clause} ({life.place(obstacle.node)}){taken}", obstacle.safety)
     try:
         weigh_record(capture)
         _plan(capture)

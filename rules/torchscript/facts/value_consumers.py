@@ -16,6 +16,9 @@ Read 2026-11-23:
     torch.ao.quantization.quantize_jit of torch 2.13.0: `prepare_jit`, `quantize_jit` and others raise for what is no ScriptModule
     bentoml.torchscript.save_model takes a `torch.ScriptModule`:
         https://docs.bentoml.com/en/latest/reference/bentoml/frameworks/torchscript.html
+Read 2026-11-26:
+    qai_hub.submit_compile_job and its kin take an `ExportedProgram`:
+        https://workbench.aihub.qualcomm.com/docs/hub/generated/qai_hub.submit_compile_job.html
 """
 
 from __future__ import annotations
@@ -47,6 +50,8 @@ _ADVICE = {
         "Relay reads TorchScript alone; `tvm.relax.frontend.torch.from_exported_program` takes the `ExportedProgram`"
     ),
     "bentoml.torchscript.save_model": "it takes a ScriptModule alone; other modules of bentoml save other models",
+    "qai_hub.submit_compile_job": "it also takes the `ExportedProgram`",
+    "qai_hub.submit_compile_and_profile_jobs": "it also takes the `ExportedProgram`",
     "torch.save": (
         "an exported module cannot be pickled; write the `ExportedProgram` with `torch.export.save` and change its readers"
     ),
@@ -60,10 +65,13 @@ _ADVICE = {
 }
 
 
+_ONLY_ELSEWHERE = lazy_pattern(
+    r"^(?:torch_neuronx?|torch\.neuron|intel_extension\w*|torch2trt|qai_hub\.submit_\w+_job\w*)\b"
+)
 _ONLY = lazy_pattern(
     r"optimize_for_mobile|generate_mobile_module_lints|coremltools|augment_m\w+_with_bundled_inputs|bundle_inputs|torch_neuronx?\b"
     r"|torch\.neuron|intel_extension|\bipex\b|torch2trt|\b_nnapi\.|openmmtorch\.TorchForce|relay\.frontend\.from_pytorch"
-    r"|bentoml\.torchscript|torch\.(?:ao\.)?quantization\.(?:\w+\.)*\w+_jit$|torch\._export\.converter|torch\.jit\.|torch\._C\."
+    r"|qai_hub\.submit_|bentoml\.torchscript|torch\.(?:ao\.)?quantization\.(?:\w+\.)*\w+_jit$|torch\._export\.converter|torch\.jit\.|torch\._C\."
 )
 
 
@@ -74,4 +82,4 @@ def takes_torchscript(function: str) -> bool:
 
 def advice_for(function: str) -> str | None:
     """What a tool takes in the place of a TorchScript value; None if nothing is known of `function`."""
-    return _ADVICE.get(function)
+    return _ADVICE.get(function) or ("it takes TorchScript" if _ONLY_ELSEWHERE.search(function) else None)

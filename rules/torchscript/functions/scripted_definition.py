@@ -212,7 +212,7 @@ def _assumptions(code: Sequence[str], around: Sequence[str]) -> list[Assumption]
 
 def _for_test(test: str, name: str) -> UseAdvice:
     return UseAdvice(
-        f"Not rewritten: `{test}` tests that `{name}` can be scripted. Delete that part of the test, or "
+        f"Not rewritten: `{test}` is a test and scripts `{name}`. Where that is all it is for, delete that part of it, or "
         f"test its successor: `torch.compile({name}, fullgraph=True)`, called with inputs."
     )
 

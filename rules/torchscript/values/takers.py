@@ -28,7 +28,7 @@ _TORCH = ("torch.jit.", "torch._C.")
 # What stands wherever `_taken` finds something: files without any of it are not parsed.
 _TAKES = lazy_pattern(
     rb"\b(?:save|save_to_buffer|_save_for_lite_interpreter)\b|optimize_for_mobile|generate_mobile_module_lints|coremltools"
-    rb"|_with_bundled_inputs|bundle_inputs|neuron|intel_extension|\bipex\b|torch2trt|_nnapi|TorchForce|from_pytorch|bentoml"
+    rb"|_with_bundled_inputs|bundle_inputs|neuron|intel_extension|\bipex\b|torch2trt|_nnapi|TorchForce|from_pytorch|bentoml|qai_hub"
     rb"|_export\b|quantization\b|graph\s*\.\s*(?:nodes|inputs|outputs)\s*\("
 )
 _METHODS = frozenset({"save_to_buffer", "_save_for_lite_interpreter"})

@@ -18,6 +18,7 @@ from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
 from torchlift.rules.torchscript.values.value_shapes import (
     FREEZERS,
     escape,
+    giver_of_more,
     is_listed,
     is_placeholder,
     is_quoted,
@@ -42,16 +43,13 @@ _DEPTH = 6
 
 
 class Follower:
-    """Fills a `ValueLife`.
-
-    Attributes:
-        life: the result.
-    """
+    """Fills a `ValueLife`, which is its `life`."""
 
     def __init__(self, view: ModuleView, origin: ast.Call, project: Project | None) -> None:
         self.project = project
         self.seen: set[object] = set()
         self.moves: list[str] = []
+        self.giver = ""
         life = self.life = ValueLife(view, origin, origin, "escapes", view.statement(origin))
         while (outer := wrapped(view, life.outer)) is not None:
             if not isinstance(outer.func, ast.Attribute) or outer.func.attr != "eval" or outer.args:
@@ -80,7 +78,7 @@ class Follower:
 
     def _obstacle(self, view: ModuleView, node: ast.AST, reason: str, safety: Safety = Safety.UNSAFE) -> None:
         self._note(view, node)
-        self.life.obstacles.append(Obstacle(node, reason, safety))
+        self.life.obstacles.append(Obstacle(node, reason, safety, self.giver))
 
     # One expression that is the value
 
@@ -121,7 +119,9 @@ class Follower:
             case ast.BoolOp():
                 self._flow(view, parent, alone=False, depth=depth)
             case ast.Return():
+                before, self.giver = self.giver, self.giver or giver_of_more(view, parent)
                 self._returned(view, parent, alone=alone, depth=depth)
+                self.giver = before
             case ast.Expr() | ast.Compare() | ast.If() | ast.IfExp() | ast.While() | ast.Assert():
                 return  # asked whether it is there, or shown
             case ast.UnaryOp(op=ast.Not()):

@@ -22,11 +22,18 @@ class Obstacle:
         node: where.
         reason: end of the sentence "the value ...".
         safety: `UNSAFE` if the rewrite is right under an assumption, `MANUAL` if it is surely wrong there.
+        giver: name of a function on the way here that returns other values, too; empty if there is none.
     """
 
     node: ast.AST
     reason: str
     safety: Safety
+    giver: str = ""
+
+    @property
+    def clause(self) -> str:
+        """`reason`, behind "the value", with what else it may be about."""
+        return f"or what else `{self.giver}` returns {self.reason}" if self.giver else self.reason
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.torchscript.values.value_life import Save
 from torchlift.view import ModuleView, Scope
 from torchlift.view.walk import walk
@@ -89,6 +90,15 @@ def missing(attribute: str) -> str:
         known
         or f"is asked for `.{attribute}`, which an `ExportedProgram` does not have (its `.module()` keeps parameters and bare submodules, no methods)"
     )
+
+
+def giver_of_more(view: ModuleView, statement: ast.Return) -> str:
+    """The name of the function around a `return`, if it returns values of its own elsewhere, too; else empty."""
+    function = view.function_of(statement)
+    if function is None:
+        return ""
+    other = [node for node in walk(function) if isinstance(node, ast.Return) and node is not statement]
+    return function.name if any(node.value is not None and not is_none(node.value) for node in other) else ""
 
 
 def is_listed(view: ModuleView, name: str) -> bool:

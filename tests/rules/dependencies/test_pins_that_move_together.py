@@ -256,3 +256,29 @@ def test_every_assumption_of_a_new_torch_is_named(tmp_path: Path) -> None:
     assert "GPUs are taken to be" in (finding.help or "") and "The upper bound is taken to be caution" in (
         finding.help or ""
     )
+
+
+def test_the_metadata_of_a_package_is_no_job(tmp_path: Path) -> None:
+    metadata = "[metadata]\nname = a\n[options]\npython_requires = >=3.12\ninstall_requires =\n    torch==2.2.2\n"
+    (finding,) = left(run(tmp_path, {"setup.cfg": metadata}, unsafe=False), "TL309")
+    assert "GPUs are taken to be" in (finding.help or "") and "A job that tests" not in (finding.help or "")
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "said"),
+    [
+        ("Dockerfile", "ARG PYTORCH=1.6.0\nARG CUDA=10.1\nFROM pytorch/pytorch:${PYTORCH}-cuda${CUDA}-devel\n", "a part of the tag"),
+        ("image.yml", "build:\n  torch_version: '2.13.0'\n  flash_attn_version: '2.8.3'\n", "because flash_attn in this file is"),
+        ("Dockerfile", "FROM x\nARG TORCH=1.6.0\nRUN pip install torch==${TORCH}\nRUN pip install mmcv-full==1.3.8\n", "because mmcv-full in this file is"),
+    ],
+)  # fmt: skip
+def test_a_value_stays_where_more_than_it_decides_about_torch(path: str, text: str, said: str, tmp_path: Path) -> None:
+    result = run(tmp_path, {path: text})
+    assert written(result) == {}
+    assert any(said in (finding.help or "") for finding in left(result, "TL310"))
+
+
+def test_a_python_beside_a_torch_in_a_variable_is_said_to_go_with_it(tmp_path: Path) -> None:
+    text = "jobs:\n  build:\n    parameters:\n      torch:\n        default: 1.13.1\n    docker:\n      - image: cimg/python:3.9\n    steps:\n      - run: pip install torch==<< parameters.torch >>\n"
+    for finding in left(run(tmp_path, {".circleci/config.yml": text}), "TL307"):
+        assert "(TL310)" in (finding.help or "")

@@ -282,6 +282,11 @@ def test_a_definition_moves_in_front_of_a_group_of_some_backend(tmp_path: Path) 
         (", rank=int(os.environ['SLURM_PROCID'])", {}, False),
         (", rank=self.rank", {"near.py": "import os\nr = os.environ['LOCAL_RANK']\n"}, True),
         (", rank=self.rank", {"far/off.py": "import os\nr = os.environ['LOCAL_RANK']\n"}, False),
+        (
+            ", rank=r, world_size=n",
+            {"far/off.py": "import os\nimport torch\ntorch.cuda.set_device(int(os.environ['LOCAL_RANK']))\n"},
+            False,
+        ),
     ],
 )
 def test_advice_names_local_rank_only_where_torchrun_may_have_set_it(

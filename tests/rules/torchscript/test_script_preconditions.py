@@ -313,7 +313,7 @@ ADVICE = {
         ["torch.export.export(Conv(...).to(...).eval(), (x,)"], ["module.eval()"]),
     "strings": (
         "def test_words():\n    words = torch.jit.script(Conv(3))\n    assert words(['a', 'b']) == [1, 2]\n",
-        ["takes strings and stays plain Python"], ["torch.export.export("]),
+        ["takes strings, which `torch.export` would fix, and stays plain Python"], ["torch.export.export("]),
     "a function beside the plain one": (
         "def double(x):\n    return x * 2\n\n\nways = {}\nways['plain'] = double\nways['script'] = torch.jit.script(double)\n",
         ["`ways['script']` stands beside the plain `double` of line 13", "torch.compile(double)"], []),
