@@ -149,6 +149,10 @@ ADVICE: dict[str, Advice] = {
         ),
         "torch.ao.quantization.quantize_pt2e": _QUANTIZE_PT2E,
         "torch.ao.quantization.pt2e": _PT2E,
+        # In torchao/quantization/pt2e/__init__.py of torchao 0.18.0, read 2026-11-26.
+        "torch.ao.quantization.move_exported_model_to_eval": _PT2E,
+        "torch.ao.quantization.move_exported_model_to_train": _PT2E,
+        "torch.ao.quantization.allow_exported_model_train_eval": _PT2E,
         "torch.ao.quantization.quantizer": _QUANTIZERS,
         "torch.utils.bottleneck": Advice("Use `torch.profiler.profile`, or `python -m cProfile` for the Python side."),
         "torch.autograd.function.traceable": Advice("Drop the decorator: it had no effect any more."),

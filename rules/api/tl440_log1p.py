@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
@@ -41,11 +42,11 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         rest = value.left
     else:
         return
-    advice = f"`torch.log1p({view.text(rest)})` is accurate there; other results change in the last bits."
+    advice = f"`torch.log1p({one_line(view, rest)})` is accurate there; other results change in the last bits."
     if isinstance(rest, ast.Call):
         inner = view.resolve(rest.func)
         if inner is not None and inner.name == "torch.exp" and len(rest.args) == 1:
-            advice = f"`torch.nn.functional.softplus({view.text(rest.args[0])})` computes the whole expression, and does not overflow."
+            advice = f"`torch.nn.functional.softplus({one_line(view, rest.args[0])})` computes the whole expression, and does not overflow."
     message = "`torch.log(1 + x)` loses the digits of a small `x`, which the addition rounds away."
     yield Finding("TL440", view.path, view.span(call), message, Severity.INFO, advice)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.values.value_of import value_of
+from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.api.old_call import bind
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -49,8 +50,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     powers = _called(view, given["input"].value, "torch.exp")
     if powers is None or len(powers.args) != 1 or _without_maximum(view, powers.args[0]):
         return
-    more = f", keepdim={view.text(given['keepdim'].value)}" if "keepdim" in given else ""
-    new = f"torch.logsumexp({view.text(powers.args[0])}, dim={view.text(given['dim'].value)}{more})"
+    more = f", keepdim={one_line(view, given['keepdim'].value)}" if "keepdim" in given else ""
+    new = f"torch.logsumexp({one_line(view, powers.args[0])}, dim={one_line(view, given['dim'].value)}{more})"
     message = "The exponentials overflow to infinity, or all round to 0, long before their logarithm does."
     yield Finding("TL442", view.path, view.span(call), message, Severity.INFO, f"`{new}` computes it without that.")
 

@@ -114,7 +114,7 @@ SAID = {
         "is a test and scripts `m`", "tests that",
     ),
     "a trace for somebody unknown": (
-        "TL101", "import torch\n\nt = torch.jit.trace(m, (torch.rand(2, 3),))\nlower(t)\n", "which has to take the exported one too", "is passed on to `lower` (line 4);",
+        "TL101", "import torch\n\nt = torch.jit.trace(torch.nn.ReLU(), (torch.rand(2, 3),))\nlower(t)\n", "which has to take the exported one too", "is passed on to `lower` (line 4);",
     ),
     "an exported method without inputs": (
         "TL112", "import torch\n\n\nclass Net(torch.nn.Module):\n    @torch.jit.export\n    def scale(self):\n        return self.w.norm()\n\n\n"
@@ -128,6 +128,15 @@ SAID = {
     ),
     "an old reduction that is said": (
         "TL435", "import torch.nn.functional as F\n\n\ndef f(x, y):\n    return F.l1_loss(x, y, size_average=False)\n", "and warns.", "where not None",
+    ),
+    "a number for a function that takes one": (
+        "TL102", "import torch\n\n\n@torch.jit.script\ndef f(x: torch.Tensor, n: int):\n    return x * n\n\n\ny = f(x, 3)\n", "whose type scripting checked", "rejects",
+    ),
+    "an expression of several lines": (
+        "TL443", "import torch\n\ny = torch.exp(\n    x\n) / torch.sqrt(b)\n", "`torch.exp(x) * torch.rsqrt(b)`", "\n    x",
+    ),
+    "what torchao has now": (
+        "TL402", "import torch\n\ntorch.ao.quantization.move_exported_model_to_eval(m)\n", "It lives in torchao now", "nothing in its place",
     ),
     "a method that exported modules have": (
         "TL103", "import torch\n\nm = torch.jit.load(path)\nm.apply(f)\n", "on its `.module()` alone", "does not have",

@@ -140,7 +140,7 @@ def call_doubt(view: ModuleView, call: ast.Call, *, drops: bool = False) -> str 
             takes everything takes other errors too.
     """
     if not drops and any(isinstance(argument, _NOT_TENSORS) for argument in _values(call)):
-        return "with something that is no tensor, which scripting rejects"
+        return "with something that is no tensor, whose type scripting checked"
     around = handler_around(view, call)
     if drops and around is not None and caught_around(view, call) <= _EVERYTHING:
         return None
