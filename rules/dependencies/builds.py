@@ -9,6 +9,8 @@ from torchlift.wheels.offers import cuda_of, known_versions, line_of, table_defa
 from torchlift.wheels.tables import table
 
 Line = tuple[int, int]
+FOR_GLIBC_228: Line = (2, 7)
+"""The first line whose wheels are manylinux_2_28 everywhere. Source: tags of the wheels of torch 2.6 to 2.15, 2026-11-26."""
 
 
 @cache

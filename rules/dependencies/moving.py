@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from torchlift.dependencies.images import read_images
+from torchlift.dependencies.images import old_system, read_images
 from torchlift.dependencies.pin import Clause, Pin
 from torchlift.dependencies.pin_set import Index, PinSet
 from torchlift.finding import Fix, ReplaceText, Safety
@@ -13,6 +13,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.dependencies.builds import (
+    FOR_GLIBC_228,
     allowed,
     allows,
     lines_of,
@@ -277,6 +278,8 @@ def _check_image(view: TextView, wheel: Wheel) -> None:
             raise _Obstacle(f"The image {image.name} holds a torch of its own; take another one first.")
         if image.compiler and image.cuda and cuda and image.cuda[0] != cuda[0]:
             raise _Obstacle(f"The image {image.name} has the compiler of another CUDA; take another one first.")
+        if line_of(wheel.version) >= FOR_GLIBC_228 and (system := old_system(image)) is not None:
+            raise _Obstacle(f"The image's system, {system}, and the new wheel asks for 2.28; take another one first.")
 
 
 def _pythons(view: TextView, item: PinSet, wheel: Wheel) -> tuple[ReplaceText, ...]:

@@ -15,6 +15,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.dependencies.builds import minors_in
 from torchlift.rules.dependencies.reading import sets_of
+from torchlift.rules.dependencies.session_pythons import NAMES, session_pythons
 from torchlift.source import Span
 from torchlift.view.text import TextView
 
@@ -68,6 +69,11 @@ def pythons_for(view: TextView, item: PinSet, place: Span) -> list[AskedPython]:
     elif view.kind == "dockerfile" and not item.conda:
         found += [
             _of_image(image) for image in read_images(view) if image.python and image.stage == _stage(view, place)
+        ]
+    elif view.path.rpartition("/")[2] in NAMES:
+        found += [
+            AskedPython(f"Python 3.{minor}", span, (minor,), None if listed else span, listed)
+            for span, minor, listed in session_pythons(view, place)
         ]
     near = [other for other in sets_of(view) if other is item or (other.conda and _together(view, other.span, place))]
     found += [python for other in near for pin in other.named("python") if (python := _exact(pin)) is not None]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.dependencies.images import ImageLine, image_named, read_images, stages
+from torchlift.dependencies.images import ImageLine, image_named, old_system, read_images, stages
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.builds import (
+    FOR_GLIBC_228,
     allowed,
     default_build,
     is_older_than_all,
@@ -28,13 +29,13 @@ from torchlift.wheels.tables import table
 RULE = Rule(
     code="TL302",
     name="base-image",
-    summary="A base image holds another CUDA, or another torch, than the torch that is installed in it",
+    summary="A base image holds another CUDA, or another torch, than the torch that is installed in it, or a C library that is too old",
     why=(
         "torch's wheels bring the CUDA libraries that they need; what the image has is used by compilers. "
         "`torch.utils.cpp_extension` raises `The detected CUDA version mismatches the version that was used to compile "
         "PyTorch` where the major versions differ, and wheels of torch 2.15 are for CUDA 13 only. An image of PyTorch holds "
         "packages that were made for its own torch. NVIDIA's images of NGC hold builds of their own from between two releases "
-        "(24.05 has 2.4.0a0), which pip does not replace by itself."
+        "(24.05 has 2.4.0a0), which pip does not replace by itself. The wheels since 2.7 are for glibc 2.28 and newer, which Ubuntu 18.04 has not."
     ),
     fix="None: which tags an image has is not in torchlift's data. The help names the CUDA to look for.",
     targets=(),
@@ -48,6 +49,7 @@ RULE = Rule(
     ),
     text_kinds=NAMING,
     sources=(
+        "manylinux_2_28 tags of torch 2.7 to 2.15; glibc of Ubuntu by its release notes, of CentOS by its packages, 2026-11-26",
         "`_check_cuda_version` in torch/utils/cpp_extension.py of torch 2.15.0",
         "https://hub.docker.com/r/pytorch/pytorch/tags and https://hub.docker.com/r/nvidia/cuda/tags",
         "NVIDIA's release notes of the PyTorch container and its table for Jetson; versions that the containers print, 2026-11-23",
@@ -60,6 +62,8 @@ _COMPILES = lazy_pattern(
     r"(?: -e)? \.(?:\s|\[|$)"
 )
 
+
+_TORCH_WHEEL = lazy_pattern(r"/torch-\d[^\s/]*\.whl")
 
 _IS_TEST = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 _REFERENCE = lazy_pattern(r"(?:docker://)?(?:[\w.-]+/)*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+")
@@ -77,6 +81,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         stage = view.code[image.span.start : end]
         if image.kind == "cuda" and view.kind == "dockerfile":
             named = [*sets, *copied_sets(sets, view, context.project)]
+            yield from _system(view, image, named, stage, context.settings)
             yield from _toolkit(view, image, named, stage, context.settings)
         elif is_shown(view, image.span.start):
             continue
@@ -155,6 +160,21 @@ def _ngc(path: str, image: ImageLine, settings: Settings) -> Iterator[Finding]:
         Severity.INFO,
         f"{help} pip keeps the torch of the image unless told otherwise.",
     )
+
+
+def _system(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, settings: Settings) -> Iterator[Finding]:
+    """An image with a C library that is older than what torch's wheels are built for."""
+    system, target = old_system(image), target_line(settings.target)
+    if system is None or target < FOR_GLIBC_228:
+        return
+    if not any(torch_of(list(item.pins)) for item in sets) and _TORCH_WHEEL.search(stage) is None:
+        return
+    message = (
+        f"The image's system, {system}, and the wheels of torch since 2.7 ask for 2.28: pip finds no torch "
+        f"{spelled(target)} in it."
+    )
+    help = "Take an image whose tag ends with ubuntu20.04 or newer, or with rockylinux8 or ubi8."
+    yield Finding("TL302", view.path, image.span, message, Severity.WARNING, help)
 
 
 def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, settings: Settings) -> Iterator[Finding]:
@@ -237,6 +257,21 @@ EXAMPLES = (
         "FROM nvidia/cuda:12.1.1-cudnn8-devel-ubuntu22.04\nRUN pip install torch==2.15.0\n"
         "RUN pip install flash-attn --no-build-isolation\n",
         why="a compiler of CUDA 12 beside a torch for CUDA 13",
+        path="Dockerfile",
+    ),
+    Bad(
+        "FROM nvidia/cuda:10.2-cudnn8-runtime-ubuntu18.04\nRUN pip install torch==1.12.1\n",
+        why="a system whose C library is too old",
+        path="docker/Dockerfile",
+    ),
+    Bad(
+        "FROM nvidia/cuda:8.0-cudnn6-devel-ubuntu16.04\nRUN pip install http://download.pytorch.org/whl/cu80/torch-0.2.0.post3-cp27-cp27mu-manylinux1_x86_64.whl\n",
+        why="the same below a wheel by its address",
+        path="Dockerfile",
+    ),
+    Ok(
+        "FROM nvidia/cuda:10.2-cudnn8-runtime-ubuntu18.04\nRUN pip install ctranslate2\n",
+        "no torch in it",
         path="Dockerfile",
     ),
     Bad(

@@ -266,6 +266,25 @@ _V100 = Machine((Device("V100", (7, 0)),), driver="595.58.03")
 
 EXAMPLES = (
     Bad(
+        'import nox\n\n\n@nox.session(python="3.9")\ndef tests(session):\n    session.install("torch==2.1.0", "pytest")\n',
+        'import nox\n\n\n@nox.session(python="3.11")\ndef tests(session):\n    session.install("torch==2.15.0", "pytest")\n',
+        "unsafe",
+        why="a session of nox with a Python that goes up with it",
+        path="noxfile.py",
+    ),
+    Bad(
+        "[tox]\nenvlist = py{38,312}\n\n[testenv]\ndeps =\n    torch==2.1.0\n",
+        why="environments of tox of which one has no wheel",
+        path="tox.ini",
+    ),
+    Bad(
+        "[tox]\nenvlist = py{311,312}\n\n[testenv]\ndeps =\n    torch==2.1.0\n",
+        "[tox]\nenvlist = py{311,312}\n\n[testenv]\ndeps =\n    torch==2.15.0\n",
+        "unsafe",
+        why="environments of tox that all have one",
+        path="python/tox.ini",
+    ),
+    Bad(
         "numpy\ntorch==2.3.1  # as on the cluster\ntorchvision==0.18.1\n",
         "numpy\ntorch==2.15.0  # as on the cluster\ntorchvision==0.29.2\n",
         why="exact pins, for GPUs that are known",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from torchlift.dependencies.images import old_system, read_images
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.version_values import VersionValue, version_values
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.builds import pythons_of, spelled, target_line
+from torchlift.rules.dependencies.builds import FOR_GLIBC_228, pythons_of, spelled, target_line
 from torchlift.rules.dependencies.companions import companion_of, torch_for
 from torchlift.rules.dependencies.hardware import advice
 from torchlift.rules.dependencies.index_problem import problem_of
@@ -34,7 +35,7 @@ RULE = Rule(
     ),
     fix=(
         "Needs review: where one value of torch fills its commands in, it is set to the target, with those of torchvision and "
-        "torchaudio. Lists stay: whether the target is added or takes a place is a choice. Builds of CUDA depend on the GPUs."
+        "torchaudio. Longer lists stay: whether the target is added or takes a place is a choice. Builds of CUDA depend on the GPUs."
     ),
     targets=(),
     check=nothing,
@@ -124,7 +125,7 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
     if (
         release is None
         or cuda
-        or any(len(found) > 1 or any(value.listed or value.below for value in found) for found in by_package.values())
+        or any(len(found) > 1 or any(value.below for value in found) for found in by_package.values())
     ):
         return None, help
     if any(item.indexes or pin.clauses for item in sets_of(view) for pin in item.pins if pin.is_torch):
@@ -135,6 +136,12 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
     other = bound_beside(view)
     if other is not None:
         return None, f"{help} Not rewritten, because {other} in this file is."
+    systems = [system for image in read_images(view) if (system := old_system(image)) is not None]
+    if systems and target_line(settings.target) >= FOR_GLIBC_228:
+        return (
+            None,
+            f"{help} The image's system, {systems[0]}, and wheels of torch {release} ask for 2.28: take another image first.",
+        )
     rewrites = []
     for package, found in by_package.items():
         version = release if package == "torch" else companion_of(package, release)
@@ -200,6 +207,33 @@ EXAMPLES = (
         "            print(torch_version)\n",
         why="a loop of Python that writes a matrix",
         path=".github/workflows/wheels.yml",
+    ),
+    Bad(
+        'export TORCH_VERSION=${TORCH_VERSION:-"2.8.0"}\ndocker build . --build-arg TORCH_VERSION=$TORCH_VERSION\n',
+        'export TORCH_VERSION=${TORCH_VERSION:-"2.15.0"}\ndocker build . --build-arg TORCH_VERSION=$TORCH_VERSION\n',
+        "unsafe",
+        why="a default in quotes",
+        path="image_build.sh",
+    ),
+    Bad(
+        "jobs:\n  test:\n    strategy:\n      matrix:\n        python: ['3.11', '3.12']\n        torch: ['2.4.1']\n    steps:\n"
+        "      - run: pip install torch==${{ matrix.torch }}\n",
+        "jobs:\n  test:\n    strategy:\n      matrix:\n        python: ['3.11', '3.12']\n        torch: ['2.15.0']\n    steps:\n"
+        "      - run: pip install torch==${{ matrix.torch }}\n",
+        "unsafe",
+        why="a list of one, with Pythons that have a wheel",
+        path=".github/workflows/ci.yml",
+    ),
+    Bad(
+        "jobs:\n  test:\n    strategy:\n      matrix:\n        python: ['3.8', '3.12']\n        torch: ['2.4.1']\n    steps:\n"
+        "      - run: pip install torch==${{ matrix.torch }}\n",
+        why="a list of one beside a Python without a wheel",
+        path=".github/workflows/test.yml",
+    ),
+    Bad(
+        "FROM nvidia/cuda:11.8.0-base-ubuntu18.04\nARG TORCH_VERSION=2.3.1\nRUN pip install torch==${TORCH_VERSION}\n",
+        why="an image whose system is too old",
+        path="Dockerfile",
     ),
     Bad(
         "FROM ubuntu:24.04\nARG TORCH_VERSION=2.3.1\nRUN pip install torch==${TORCH_VERSION}\n",

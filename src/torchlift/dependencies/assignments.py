@@ -19,7 +19,7 @@ _INSTRUCTION = lazy_pattern(r"^[ \t]*(?:ARG|ENV)[ \t]+(?P<rest>.+)", re.IGNORECA
 _PAIR = lazy_pattern(r"(?<![\w.-])([\w.-]+)[ \t]*=[ \t]*" + _QUOTED)
 _OLD_ENV = lazy_pattern(r"([\w.-]+)[ \t]+" + _QUOTED + r"[ \t]*\Z")
 _OPTION = lazy_pattern(r"--build-arg[ =][\"']?([\w.-]+)=" + _QUOTED)
-_DEFAULT = lazy_pattern(r"\$\{(\w+):?[-=]([^}\s\"']{0,80})()()\}")
+_DEFAULT = lazy_pattern(r"""\$\{(\w+):?[-=](?:"([^"}\s]{0,80})"|'([^'}\s]{0,80})'|([^}\s"']{0,80}))\}""")
 _PLAIN: dict[TextKind, re.Pattern[str]] = {
     "shell": lazy_pattern(r"(?<![\w.$/-])(\w+)=(?!=)" + _QUOTED),
     "env": lazy_pattern(r"(?<![\w.$/-])(\w+)=(?!=)" + _QUOTED),

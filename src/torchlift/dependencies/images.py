@@ -31,6 +31,9 @@ _NGC = lazy_pattern(r"(?:nvcr\.io/)?nvidia/pytorch:(?P<tag>\d\d\.\d\d)(?:\.\d+)?
 _PYTHON = lazy_pattern(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?(?:-[\w.-]+)?\Z")
 
 
+_OLD_SYSTEM = lazy_pattern(r"-(ubuntu(?:14|16|18)\.04|centos[67])\b")
+# Sources: release notes of Ubuntu, package lists of CentOS, 2026-11-26.
+_GLIBC = {"ubuntu14.04": "2.19", "ubuntu16.04": "2.23", "ubuntu18.04": "2.27", "centos6": "2.12", "centos7": "2.17"}
 _ANYWHERE = lazy_pattern(r"(?<![\w./-])(?:[\w-]+(?:\.[\w-]+)+/(?:[\w-]+/)*)?(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+")
 
 
@@ -89,6 +92,12 @@ def image_named(name: str, span: Span, stage: int = 0) -> ImageLine | None:
     if match := _PYTHON.match(name):
         return ImageLine("python", span, name, python=match["python"], stage=stage)
     return None
+
+
+def old_system(image: ImageLine) -> str | None:
+    """The system in an image's tag and its C library, "ubuntu18.04, has glibc 2.27", where that is older than 2.28."""
+    system = _OLD_SYSTEM.search(image.name)
+    return None if system is None else f"{system[1]}, has glibc {_GLIBC[system[1]]}"
 
 
 def stages(view: TextView) -> list[int]:
