@@ -1,4 +1,4 @@
-"""What torch dropped before the oldest release of the table: kept by hand, with where it was read."""
+"""What torch dropped before the oldest release of the table, or kept to itself: kept by hand, with where it was read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torchlift.versions import TorchVersion
 
 @dataclass(frozen=True, slots=True)
 class EarlierRemoval:
-    """A name that was gone before the oldest release of the table.
+    """A name that was gone before the oldest release of the table, or a private one that the table leaves out.
 
     Attributes:
         name: qualified name.
@@ -24,7 +24,10 @@ class EarlierRemoval:
 
 
 _V = TorchVersion
-_SOURCES = "the Python sources of the wheels 1.4.0 to 2.0.0, one of each minor release, read 2026-11-21; `torch.utils.ffi` in 1.0.1 and 1.1.0, read 2026-11-26"
+_SOURCES = (
+    "the Python sources of the wheels 1.4.0 to 2.0.0, one of each minor release, read 2026-11-21; `torch.utils.ffi` and `torch.distributed.deprecated` in 1.0.1 to 1.2.0, "
+    "torch/cuda/amp/grad_scaler.py in 2.2.2 and 2.3.1, read 2026-11-26"
+)
 EARLIER: dict[str, EarlierRemoval] = {
     name: EarlierRemoval(name, since, advice, _SOURCES)
     for name, since, advice in (
@@ -46,6 +49,12 @@ EARLIER: dict[str, EarlierRemoval] = {
         ("torch.autocast_mode", _V(1, 12), "Write `torch.autocast`."),
         ("torch.distributed.fsdp.wrap.default_auto_wrap_policy", _V(1, 12), "Write `torch.distributed.fsdp.wrap.size_based_auto_wrap_policy`."),
         ("torch.utils.ffi", _V(1, 0), "Build the extension with `torch.utils.cpp_extension`; importing it has raised since 1.0."),
+        ("torch.distributed.deprecated", _V(1, 2), "Write `torch.distributed`, which has the same functions."),
+        (
+            "torch.cuda.amp.grad_scaler._refresh_per_optimizer_state", _V(2, 3),
+            "It is in `torch.amp.grad_scaler` now, as private as it was.",
+        ),
+        ("torch.cuda.amp.grad_scaler._MultiDeviceReplicator", _V(2, 3), "It is in `torch.amp.grad_scaler` now, as private as it was."),
         ("torch.onnx.utils.ONNXCheckerError", _V(1, 11), "Catch `torch.onnx.errors.CheckerError`."),
         ("torch.utils.data.BufferedShuffleDataset", _V(1, 9), "`torch.utils.data.datapipes.iter.Shuffler(dataset, buffer_size=n)` shuffles as it did."),
         ("torch.autograd.gradcheck.zero_gradients", _V(1, 9), "Set `.grad` of each tensor to None, or call `.grad.zero_()` where it has one."),

@@ -52,8 +52,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     certain = _is_one_number(view, node.value)
     name = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
-    added_to = _added_to(view, index) if not name else ""
-    if not certain and not _NAMED_LOSS.fullmatch(name or added_to):
+    goes_to = _goes_to(view, index) if not name else ""
+    if not certain and not _NAMED_LOSS.fullmatch(name or goes_to):
         return
     of = view.source.slice(view.span(node.value))
     where = "" if certain else f" where `{of}` is one number"
@@ -61,19 +61,31 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     doubt = f"`{of}` is taken to be one number, as its name says"
     if certain:
         doubt = "the number is taken to be what is wanted"
-    elif added_to:
-        doubt = f"`{of}` is taken to be one number, as it is added to `{added_to}`"
+    elif goes_to:
+        doubt = f"`{of}` is taken to be one number, as `{goes_to}` is where it goes"
     advice = f"Needs review: {doubt}. `{of}.item()` is the number."
     edit = ReplaceExpression(view.span(index), Template("$number.item()", (("number", view.span(node.value)),)))
     fix = Fix("Ask for the number with `item()`", Safety.UNSAFE, (edit,))
     yield Finding("TL447", view.path, view.span(index), message, Severity.ERROR, advice, fix)
 
 
-def _added_to(view: ModuleView, index: ast.expr) -> str:
-    """The variable that `index` is added to."""
+def _goes_to(view: ModuleView, index: ast.expr) -> str:
+    """The variable that `index` is added to or, where it is a part of what a call gives, that it is assigned to."""
     statement = view.parent(index)
-    target = statement.target if isinstance(statement, ast.AugAssign) and statement.value is index else None
+    target: ast.expr | None = None
+    if isinstance(statement, ast.AugAssign):
+        target = statement.target
+    elif isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _is_of_a_call(index):
+        target = statement.targets[0]
     return target.id if isinstance(target, ast.Name) else ""
+
+
+def _is_of_a_call(index: ast.expr) -> bool:
+    return (
+        isinstance(index, ast.Subscript)
+        and isinstance(index.value, ast.Attribute)
+        and isinstance(index.value.value, ast.Call)
+    )
 
 
 def _is_one_number(view: ModuleView, node: ast.expr) -> bool:
@@ -132,6 +144,16 @@ EXAMPLES = (
         "import torch\n\n\ndef f(p, target, loss):\n    loss += (-torch.log(p[target])).item()\n    return loss\n",
         "unsafe",
         why="what is added to a loss",
+    ),
+    Bad(
+        "import torch\n\n\ndef f(crit, x, y):\n    loss = crit(x, y).data[0]\n    return loss\n",
+        "import torch\n\n\ndef f(crit, x, y):\n    loss = crit(x, y).item()\n    return loss\n",
+        "unsafe",
+        why="what a call gives and is named a loss",
+    ),
+    Ok(
+        "import torch\n\n\ndef f(read, x):\n    first = read(x).data[0]\n    return first\n",
+        "a part that is named no loss",
     ),
     Ok("import torch\n\n\ndef f(rows, loss):\n    loss += rows.data[0]\n    return loss\n", "a name that says nothing"),
     Ok("import torch\n\n\ndef first(batch):\n    return batch.data[0]\n", "a batch"),
