@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from torchlift.doctor.errors.known import (
+    bindings,
     building,
     builds,
+    calls,
     clusters,
     compiling,
     conda,
@@ -65,6 +67,8 @@ SUBJECTS: Mapping[str, tuple[KnownError, ...]] = {
     "Windows, AMD, Intel and Apple": platforms.ROWS,
     "Kernels, and what a GPU cannot do": kernels.ROWS,
     "Numerical libraries, and other vendors' GPUs": vendors.ROWS,
+    "Values that torch does not take": calls.ROWS,
+    "Other languages, and servers": bindings.ROWS,
     "Slurm": slurm.ROWS,
     "Launchers and clusters": launching.ROWS,
     "MPI, Ray and networks": clusters.ROWS,

@@ -90,7 +90,7 @@ ROWS = (
     KnownError(
         id="openmp-headers",
         pattern=r"'?omp\.h'?:? (file )?(not found|No such file or directory)|library not found for -lomp\b"
-        r"|cannot find -lgomp\b",
+        r"|cannot find -lgomp\b|unsupported option '-fopenmp",
         cause="torch.compile for the CPU compiles with OpenMP, which the compiler does not have (Apple's clang brings none)",
         remedy="Install OpenMP",
         command="brew install libomp",
@@ -154,17 +154,22 @@ ROWS = (
     ),
     KnownError(
         id="stream-capture",
-        pattern=r"operation not permitted when stream is capturing|operation failed due to a previous error during capture"
+        pattern=r"captures_underway\.\w{2,8}|operation not permitted when stream is capturing|operation failed due to a previous error during capture"
         r"|Offset increment outside graph capture|operation would make the legacy stream depend on a capturing"
         r"|cudaErrorStreamCapture\w{1,40}" + cuda_codes(900, 901, 902, 903, 904, 905, 906, 907, 908),
         cause="While a CUDA graph is captured, something ran that may not: a wait for the GPU (.item(), .cpu(), print), an "
-        "allocation on another stream or GPU, or a library's first start",
-        remedy="Warm up first, keep everything on the capturing device and stream, and take what waits out of the captured part",
+        "allocation on another stream or GPU, or a library's first start; captures_underway: a capture was going on, or had failed, when a memory pool was freed or another capture began",
+        remedy="Warm up first, keep everything on the capturing device and stream, and take what waits out of the captured part; look for the first error above it (mostly memory, or a kernel of the model). Servers start without graphs: vLLM --enforce-eager, sglang --disable-cuda-graph, or smaller --cuda-graph-max-bs; torch.compile: mode='default'",
         says=(
             "RuntimeError: CUDA error: operation not permitted when stream is capturing",
             "RuntimeError: Offset increment outside graph capture encountered unexpectedly.",
+            'RuntimeError: captures_underway.empty() INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":2967',
         ),
-        sources=(thread("pytorch/pytorch", 87794, "2022-10-26"), thread("ace-step/ACE-Step-1.5", 613)),
+        sources=(
+            thread("sgl-project/sglang", 4717),
+            thread("pytorch/pytorch", 87794, "2022-10-26"),
+            thread("ace-step/ACE-Step-1.5", 613),
+        ),
     ),
     KnownError(
         id="data-dependent-export",

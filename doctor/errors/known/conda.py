@@ -78,8 +78,8 @@ ROWS = (
     ),
     KnownError(
         id="conda-environment",
-        pattern=r"EnvironmentNameNotFound|EnvironmentLocationNotFound|CondaValueError: (could not parse|prefix already exists|The target prefix)|conda: error: (unrecognized arguments|argument COMMAND)|SpecNotFound: |CondaFileIOError|CommandNotFoundError: Your shell has not been properly configured",
-        cause="conda was called in a way that it does not take: a file of an environment goes to `conda env create -f FILE` (not conda create or install), an environment is named by its name (conda env list) or with -p PATH, and `conda activate` needs a shell that was set up",
+        pattern=r"Could not find conda environment: |Run 'conda init' before 'conda activate'|EnvironmentNameNotFound|EnvironmentLocationNotFound|CondaValueError: (could not parse|prefix already exists|The target prefix)|conda: error: (unrecognized arguments|argument COMMAND)|SpecNotFound: |CondaFileIOError|CommandNotFoundError: Your shell has not been properly configured",
+        cause="conda was called in a way that it does not take, or the environment is not there because making it failed (the line `failed` or an error above: ask for that one): a file of an environment goes to `conda env create -f FILE` (not conda create or install), an environment is named by its name (conda env list) or with -p PATH, and `conda activate` needs a shell that was set up",
         remedy='conda env create -f environment.yml -n NAME (or conda env update); conda env list shows the names; in scripts and Dockerfiles use conda run -n NAME PROGRAM, or first: eval "$(conda shell.bash hook)"',
         command="conda env list",
         says=(

@@ -55,6 +55,20 @@ ROWS = (
         sources=(thread("NVIDIA/nvidia-container-toolkit", 223, "2023-02-10"),),
     ),
     KnownError(
+        id="container-driver-without-gpu",
+        pattern=r"nvidia-container-cli(?:\.real)?: (?:initialization|detection|device) error: (?:cuda error: (?!unknown)[^\n]{0,60}|nvml error: (?:unknown error|gpu is lost|no gpu|not found)|driver rpc error: [^\n]{0,60})",
+        cause="The NVIDIA container runtime asked the driver of the host, and the driver sees no GPU or does not answer: the image and the program have no part in it",
+        remedy="Run nvidia-smi on the host (in WSL: in the distribution that Docker uses). It fails too: mend it there (driver not loaded, a card that fell off, after suspend: a restart; a virtual machine without the card passed through; WSL: wsl --update and the driver of Windows). It works: restart docker; a time-out goes with a driver that starts anew for each call: sudo nvidia-smi -pm 1",
+        command="nvidia-smi && sudo systemctl restart docker",
+        checks=("driver-missing", "driver-not-loaded", "gpu-lost", "persistence", "wsl-driver"),
+        says=(
+            "nvidia-container-cli: initialization error: cuda error: no cuda-capable device is detected",
+            "nvidia-container-cli: initialization error: driver rpc error: timed out",
+            "nvidia-container-cli: detection error: nvml error: unknown error",
+        ),
+        sources=(thread("NVIDIA/nvidia-docker", 1598),),
+    ),
+    KnownError(
         id="container-mount",
         pattern=r"nvidia-container-cli: (mount error|ldcache error|container error|permission error|requirement error)|error running (prestart )?hook #\d.{0,200}nvidia-container|nvidia-container-cli\.real: |bpf_prog_query\(BPF_CGROUP_DEVICE\) failed|failed to add device rules",
         cause="The NVIDIA container runtime could not put the driver into the container: the driver was upgraded without a restart, the toolkit is too old for the kernel, cgroup v2 or this driver, a "
@@ -97,7 +111,7 @@ ROWS = (
     ),
     KnownError(
         id="nvidia-smi-missing",
-        pattern=r"exec: \"nvidia-smi\": executable file not found|nvidia-smi: (command )?not found|'nvidia-smi' is not recognized|No such file or directory: '?nvidia-smi|Command '\[?'?nvidia-smi[^\n]{0,120}(No such file|returned non-zero)",
+        pattern=r"Command 'nvidia-smi' not found, but can be installed|exec: \"nvidia-smi\": executable file not found|nvidia-smi: (command )?not found|'nvidia-smi' is not recognized|No such file or directory: '?nvidia-smi|Command '\[?'?nvidia-smi[^\n]{0,120}(No such file|returned non-zero)",
         cause="There is no nvidia-smi here: the driver is not installed, or the container was started without the NVIDIA runtime (or without the capability `utility`)",
         remedy="On the host install the driver; start containers with --gpus all and NVIDIA_DRIVER_CAPABILITIES=compute,utility",
         checks=("driver-missing",),
@@ -251,5 +265,18 @@ ROWS = (
         remedy="Options come first: docker run --gpus all -v A:B IMAGE PROGRAM. --gpus takes `all`, a number, or '\"device=7\"' for one GPU",
         says=("/opt/nvidia/nvidia_entrypoint.sh: line 67: exec: --: invalid option",),
         sources=(thread("ComparativeGenomicsToolkit/cactus", 1343, "2024-04-07"),),
+    ),
+    KnownError(
+        id="container-did-not-start",
+        pattern=r"failed to create shim(?: task)?: OCI runtime create failed|OCI runtime (?:create|start|exec) failed|failed to create (?:task for container|containerd task)|error during container init|CreateContainerError|RunContainerError",
+        cause="The container's runtime could not start the container; the text behind the last colons of the whole message is the reason",
+        remedy="Read the end of that line and ask for it: `exec: NAME: executable file not found`: the command is not in the image; `no such file or directory` with a mount: the path on the host is not there; nvidia-container-cli: the driver or its toolkit; `permission denied`: SELinux, AppArmor or a script without x; cgroup: an old Docker. To see whether it is the GPU: the same command without --gpus",
+        command="docker run --rm hello-world && docker run --rm --gpus all ubuntu nvidia-smi",
+        says=(
+            "Error response from daemon: failed to create task for container: failed to create shim task: OCI runtime create failed",
+        ),
+        sources=(UNREAD,),
+        level="vague",
+        general=True,
     ),
 )

@@ -115,9 +115,10 @@ ROWS = (
     KnownError(
         id="port-in-use",
         pattern=r"server socket has failed to (listen|bind)|EADDRINUSE.{0,120}(29500|c10d|TCPStore)"
-        r"|\bmaster_port\b.{0,80}(in use|occupied)|DistNetworkError.{0,160}EADDRINUSE",
+        r"|RuntimeError: Address already in use|bind: Address already in use|\bmaster_port\b.{0,80}(in use|occupied)|DistNetworkError.{0,160}EADDRINUSE",
         cause="The port of the rendezvous is taken, by another job on this host or one that has not ended",
-        remedy="End what is left of the earlier job, or take another port (--master_port 29501)",
+        remedy="End what is left of the earlier job (ss -ltnp shows the process that has the port), or take another port: torchrun --master_port 29501 (0 with --standalone takes a free one), MASTER_PORT=29501 elsewhere. Under Slurm take one from the job's number, since other jobs share the node",
+        command="ss -ltnp | grep 29500",
         says=(
             "[E socket.cpp:472] [c10d] The server socket has failed to listen on any local network address.",
             "[W socket.cpp:426] [c10d] The server socket has failed to bind to [::]:25641 (errno: 98 - Address already in use).",
@@ -129,6 +130,26 @@ ROWS = (
             thread("bytedance/GR-MG", 11, "2024-12-04"),
             torch_file("torch/lib/libtorch_cpu.so"),
         ),
+    ),
+    KnownError(
+        id="process-group-missing",
+        pattern=r"Default process group has not been initialized|Default process group is not initialized",
+        cause="Something that works across processes was called in a program that did not start a process group: it was started with python instead of torchrun, or on one GPU with a configuration for several (SyncBatchNorm, a distributed sampler, FSDP, DeepSpeed's layers), or the call comes before init_process_group",
+        remedy="Start it with torchrun --nproc-per-node=GPUS (1 does too) and call torch.distributed.init_process_group first; for one process: replace SyncBN by BN in the configuration (mmcv: revert_sync_batchnorm), and ask torch.distributed.is_initialized() before such calls",
+        command="torchrun --standalone --nproc-per-node=1 PROGRAM",
+        says=(
+            "RuntimeError: Default process group has not been initialized, please make sure to call init_process_group.",
+        ),
+        sources=(torch_file("torch/distributed/distributed_c10d.py"),),
+        likely=True,
+    ),
+    KnownError(
+        id="process-group-twice",
+        pattern=r"trying to initialize the default process group twice|Default process group is already initialized",
+        cause="init_process_group is called a second time in one process: by the program and by a library (accelerate, Lightning, DeepSpeed, vLLM), or by a cell or test that runs again",
+        remedy="Leave it to one of them: write `if not torch.distributed.is_initialized()` before your call, and call destroy_process_group() at the end of each test or cell; in a notebook restart the kernel",
+        says=("ValueError: trying to initialize the default process group twice!",),
+        sources=(torch_file("torch/distributed/distributed_c10d.py"),),
     ),
     KnownError(
         id="rendezvous-unreachable",
@@ -179,7 +200,7 @@ ROWS = (
     KnownError(
         id="gloo-device",
         pattern=r"makeDeviceFor(Hostname|Interface)\(\): unsupported gloo device|\[enforce fail at .{0,200}gloo.{0,200}"
-        r"Unable to find (address|interface)|unable to resolve hostname to a \(local\) address",
+        r"Unable to find (address|interface)|ifa != nullptr|unable to resolve hostname to a \(local\) address",
         cause="Gloo cannot turn this host's name into an address of its own",
         remedy="Name the network (`ip -br address` lists them; put its name for INTERFACE), and give the host's name an address in /etc/hosts",
         command="export GLOO_SOCKET_IFNAME=INTERFACE",
@@ -196,7 +217,7 @@ ROWS = (
     ),
     KnownError(
         id="nccl-invalid-usage",
-        pattern=r"ncclInvalidUsage|invalid usage \(run with NCCL_DEBUG",
+        pattern=r"ncclInvalidUsage|invalid usage \(run with NCCL_DEBUG|, invalid usage, NCCL version",
         cause="NCCL was used as it may not be; the line behind `Last error:` says how: `Duplicate GPU detected`: two ranks use one GPU; otherwise ranks call different collectives or sizes",
         remedy="Choose the device of each process before it communicates (torch.cuda.set_device(int(os.environ['LOCAL_RANK']))), start no more processes than there are GPUs, and let CUDA_VISIBLE_DEVICES show each process all of them or its own one",
         command="NCCL_DEBUG=WARN torchrun PROGRAM",
@@ -274,7 +295,7 @@ ROWS = (
     ),
     KnownError(
         id="store-gone",
-        pattern=r"TCPStore.{0,120}(Broken pipe|Connection reset|Connection was likely closed|failed to recv)|recvValue failed|RuntimeError: (Connection reset by peer|Broken pipe)$"
+        pattern=r"Failed to recv, got 0 bytes|TCPStore.{0,120}(Broken pipe|Connection reset|Connection was likely closed|failed to recv)|recvValue failed|RuntimeError: (Connection reset by peer|Broken pipe)$"
         r"|sendBytes failed|Failed to check the .{0,10}should dump.{0,10} flag|client socket has failed to connect to"
         r"|gloo/transport/tcp/pair\.cc.{0,80}(Connection (closed|reset)|Timed out)",
         cause="The connection to another rank, or to the store on rank 0, is gone: that process ended first, so that this line is an after-effect",

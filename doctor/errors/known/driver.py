@@ -92,7 +92,7 @@ ROWS = (
         id="no-driver",
         pattern=r"Found no NVIDIA driver|The NVIDIA Driver was not detected|libcuda\.so(\.1)?: cannot open shared object"
         r"|NVML Shared Library Not Found|couldn't find libnvidia-ml\.so library"
-        r"|load library failed: libnvidia-ml\.so\.1",
+        r"|load library failed: libnvidia-ml\.so\.1|could not load NVML library|initialize NVML: ERROR_LIBRARY_NOT_FOUND|libnvidia-ml\.so(\.1)?: cannot open shared object",
         cause="There is no NVIDIA driver library that this process can load",
         remedy="Install the driver; in a container, start it with the NVIDIA container runtime (--gpus all)",
         checks=("driver-missing", "driver-library-broken", "library-path"),
@@ -223,7 +223,7 @@ ROWS = (
     ),
     KnownError(
         id="device-permissions",
-        pattern=r"NVML:? Insufficient Permissions|NVMLError_NoPermission|Unable to open /dev/kfd|Error 304: OS call failed",
+        pattern=r"NVML:? Insufficient Permissions|nvml error: insufficient permissions|NVMLError_NoPermission|Unable to open /dev/kfd|Error 304: OS call failed",
         cause="This user may not open the device nodes of the GPU",
         remedy="Join the groups that own them, or give the container its devices",
         checks=("device-permissions",),

@@ -256,7 +256,7 @@ ROWS = (
     ),
     KnownError(
         id="toolkit-headers",
-        pattern=r"(cuda_runtime(_api)?|cublas_v2|cublasLt|cusparse|cusolverDn|curand(_kernel)?|cuda|nvrtc|cudnn|nccl|thrust/\w{1,40}"
+        pattern=r"(cuda_(?:bf16|fp16|fp8)|cuda_runtime(_api)?|cublas_v2|cublasLt|cusparse|cusolverDn|curand(_kernel)?|cuda|nvrtc|cudnn|nccl|thrust/\w{1,40}"
         r"|hip/hip_runtime|crt/host_config)\.h: No such file or directory|cannot find -l(cudart|cuda|cublas|cudnn|nvrtc)\b"
         r"|cannot open input file 'cu\w{1,20}\.lib'",
         cause="Headers or libraries of the CUDA toolkit are missing: only a part of it is installed, or CUDA_HOME points elsewhere",

@@ -155,9 +155,9 @@ ROWS = (
     ),
     KnownError(
         id="cudnn-not-initialized",
-        pattern=r"CUDNN_STATUS_(NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR\w{0,40})",
+        pattern=r"cuDNN failed to initialize|Could not create cudnn handle|CUDNN_STATUS_(NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR\w{0,40})",
         cause="cuDNN could not start: there is no memory left for it, it is another version, or it dropped this GPU",
-        remedy="Free GPU memory and try again; then reinstall nvidia-cudnn in torch's version",
+        remedy="Free GPU memory and try again (TensorFlow and JAX take nearly all of it at once: TF_FORCE_GPU_ALLOW_GROWTH=true, XLA_PYTHON_CLIENT_PREALLOCATE=false); then reinstall nvidia-cudnn in torch's version",
         checks=("memory-in-use", "nvidia-pins", "library-path", "gpu-architecture"),
         says=(
             "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",

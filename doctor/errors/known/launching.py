@@ -98,7 +98,7 @@ ROWS = (
     ),
     KnownError(
         id="kubernetes-no-gpu",
-        pattern=r"Insufficient (nvidia|amd)\.com/gpu",
+        pattern=r"Insufficient (nvidia|amd)\.com/gpu|UnexpectedAdmissionError[^\n]{0,160}|unavailable for (nvidia|amd)\.com/gpu",
         cause="No node has as many free GPUs as the pod asks for, or its device plugin does not run and the node offers none",
         remedy="See what the nodes offer; where it is 0 or missing, look at the device plugin's log and the container runtime of the node",
         command="kubectl describe nodes | grep -A 8 Allocatable",

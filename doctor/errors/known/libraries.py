@@ -58,9 +58,9 @@ ROWS = (
     KnownError(
         id="bitsandbytes-without-library",
         pattern=r"'NoneType' object has no attribute 'c(quantize|dequantize|get|gemm|adam|igemm|optimizer)\w{0,60}'"
-        r"|argument of type 'WindowsPath' is not iterable",
-        cause="bitsandbytes did not find a library of its own for this CUDA, and goes on without one",
-        remedy="Upgrade bitsandbytes; see with `python -m bitsandbytes` which CUDA it looks for",
+        r"|argument of type 'WindowsPath' is not iterable|function 'c\w{1,60}' not found|dlsym\([^\n]{0,40}c(?:quantize|dequantize|get|gemm|adam|igemm)\w{0,60}\)",
+        cause="bitsandbytes did not find a library of its own for this CUDA, and goes on without one or with the one for the CPU, which has none of the GPU's functions",
+        remedy="python -m bitsandbytes says which CUDA it looks for and why it is not found: a torch without CUDA, no GPU in view, or a CUDA that this release has no library for. Upgrade bitsandbytes; BNB_CUDA_VERSION=126 takes the library of another CUDA; an AMD or Intel GPU needs release 0.49 or newer",
         command="pip install -U bitsandbytes",
         checks=("torch-cpu-build", "library-path", "gpu-architecture"),
         says=("AttributeError: 'NoneType' object has no attribute 'cquantize_blockwise_fp16_nf4'",),

@@ -146,6 +146,29 @@ def _any(names: tuple[tuple[str, str], ...]) -> str:
 
 ROWS = (
     KnownError(
+        id="c-library-without-function",
+        pattern=r"\blibc(?:\.so\.6|-2\.\d{1,2}\.so): undefined symbol: (?P<name>\w{1,60})(?!\w|, version GLIBC_PRIVATE)",
+        cause="The system's C library (glibc) is older than {name}, which a program or package asks for by name (mallinfo2 came with glibc 2.33, __libc_single_threaded with 2.32)",
+        remedy="ldd --version shows the release here. Take a newer system or container image, or a release of the package that was made for this one (pip takes it by itself where wheels are tagged manylinux); a call of your own through ctypes: look first whether the library has it (hasattr)",
+        command="ldd --version | head -1",
+        checks=("glibc-too-old", "musl"),
+        says=("AttributeError: /lib/x86_64-linux-gnu/libc.so.6: undefined symbol: mallinfo2",),
+        sources=(thread("invoke-ai/InvokeAI", 4878),),
+    ),
+    KnownError(
+        id="two-c-libraries",
+        pattern=r"undefined symbol: \w{1,60}, version GLIBC_PRIVATE|symbol \w{1,60} version GLIBC_PRIVATE not defined|version `GLIBC_PRIVATE' not found",
+        cause="Parts of two C libraries (glibc) are loaded in one process: a folder with another system's libc, libpthread or ld.so (a snap, a module of the cluster, a sysroot, a container's bind mount) is on LD_LIBRARY_PATH or preloaded",
+        remedy="Start without it: env -u LD_LIBRARY_PATH -u LD_PRELOAD PROGRAM; from a terminal inside a snap (VS Code): take the .deb, or unset GTK_PATH; never put /lib/x86_64-linux-gnu of another system in front",
+        command="env -u LD_LIBRARY_PATH -u LD_PRELOAD PROGRAM",
+        checks=("library-path", "preloaded-libraries"),
+        says=(
+            "symbol lookup error: /lib/x86_64-linux-gnu/libpthread.so.0: undefined symbol: __libc_dlclose, version GLIBC_PRIVATE",
+        ),
+        sources=(UNREAD,),
+        likely=True,
+    ),
+    KnownError(
         id="system-library",
         pattern=rf"lib(?P<term>{_any(_LIBRARIES)})(?P<rest>[\w.-]{{0,24}})\.so(\.\d{{1,4}}){{0,4}}: cannot open shared object"
         rf"|Could not load library lib(?P<term2>{_any(_LIBRARIES)})[\w.-]{{0,24}}\.so"
@@ -256,5 +279,25 @@ ROWS = (
             "main.cpp:(.text+0x1b): undefined reference to `c10::Error::Error(c10::SourceLocation, std::string)'",
         ),
         sources=(UNREAD,),
+    ),
+    KnownError(
+        id="device-code-link",
+        pattern=r"nvlink error {1,4}: (?:Undefined reference to|Multiple definition of) '(?P<name>[^'\n]{1,160})",
+        cause="The GPU's code does not link: {name} is defined in another file of CUDA, and the files were compiled without relocatable device code, or one is missing from the list",
+        remedy="Compile all with -rdc=true and link with nvcc -dlink (CUDAExtension(dlink=True); CMake: CUDA_SEPARABLE_COMPILATION ON), add the missing .cu, or make the function inline in a header; the same architectures for all (TORCH_CUDA_ARCH_LIST)",
+        says=("nvlink error   : Undefined reference to '_Z3fooi' in 'a.o'",),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="linked-for-another-processor",
+        pattern=r"symbol\(s\) not found for architecture (?P<name>\w{3,8})|building for macOS-\w{3,8} but attempting to link with file built for|file was built for (?:unsupported|macOS-\w{3,8})|skipping incompatible \S{1,160} when searching for",
+        cause="What is linked or loaded together is for different processors, or (macOS, `symbol(s) not found`) a library is missing from the list or was built with the other standard library",
+        remedy="file FILE on each of them names its processor: on Apple Silicon take arm64 for Python, Homebrew (/opt/homebrew) and libtorch alike (arch; python -c 'import platform; print(platform.machine())'), and make the environment anew. The symbols that are listed above are of at::, c10:: or torch::: add libtorch, libtorch_cpu and libc10 of the torch whose headers were used",
+        command="file LIBRARY; python -c 'import platform; print(platform.machine())'",
+        checks=("python-platform",),
+        says=("ld: symbol(s) not found for architecture arm64",),
+        sources=(UNREAD,),
+        likely=True,
+        general=True,
     ),
 )

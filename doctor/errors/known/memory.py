@@ -48,7 +48,7 @@ ROWS = (
     ),
     KnownError(
         id="triton-shared-memory",
-        pattern=r"out of resource: ?(shared memory|registers|tensor memory|threads)|OutOfResources",
+        pattern=r"out of resources?: ?(shared memory|registers|tensor memory|threads)|OutOfResources",
         cause="A Triton kernel wants more shared memory (or registers) of a multiprocessor than this GPU has: its block sizes "
         "were chosen for a larger GPU",
         remedy="Use smaller blocks or fewer stages (num_stages); upgrade the library that has the kernel",
@@ -58,6 +58,19 @@ ROWS = (
             "Reducing block sizes or `num_stages` may help.",
         ),
         sources=(thread("triton-lang/triton", 8182, "2025-09-15"), thread("state-spaces/mamba", 387, "2024-06-13")),
+    ),
+    KnownError(
+        id="kernel-shared-memory",
+        pattern=r"Failed to set (?:the )?max(?:imum)? (?:dynamic )?shared memory size|[Rr]equest(?:ed|s) [^\n]{0,40}shared memory[^\n]{0,60}(?:exceed|larger than|more than)|uses too much shared data \(|shared memory (?:size )?(?:required|requested|needed)[^\n]{0,60}(?:exceed|larger|more than)|MaxDynamicSharedMemorySize",
+        cause="A kernel asks for more shared memory of a multiprocessor than this GPU gives to one block (48 KiB without being asked; 64 on Turing, 96 on Volta, 99 on consumer Ampere, Ada and Blackwell, 163 on A100, 227 on H100): it was written or tuned for another GPU, or compiled without this one's architecture",
+        remedy="Make the tile, block, head dimension or number of channels smaller (gsplat: tile_size 8, or render fewer channels at once), use fewer stages, or another backend; upgrade the package, and build it for this GPU (TORCH_CUDA_ARCH_LIST). A request that is small (below 48 KiB) and fails: the extension was built for another architecture, or an earlier CUDA error is the cause (CUDA_LAUNCH_BLOCKING=1)",
+        checks=("gpu-features", "extension-architecture"),
+        says=(
+            "RuntimeError: Failed to set maximum shared memory size (requested 7168 bytes), try lowering tile_size.",
+            "ptxas error   : Entry function '_Z6kernelv' uses too much shared data (0x10000 bytes, 0xc000 max)",
+        ),
+        sources=(thread("nerfstudio-project/gsplat", 266),),
+        likely=True,
     ),
     KnownError(
         id="shared-memory",
@@ -85,7 +98,7 @@ ROWS = (
     ),
     KnownError(
         id="bus-error",
-        pattern=r"\bBus error\b|SIGBUS\b|exitcode ?: -7\b",
+        pattern=r"\bBus error\b(?!: 10)|SIGBUS\b|exitcode ?: -7\b",
         cause="The process read a page of memory that nothing stands behind (SIGBUS). In a container, with data loader workers or NCCL: /dev/shm is full, which has 64 MiB unless told otherwise. Elsewhere: a file that is mapped into memory (safetensors, mmap=True, numpy.memmap, a library) lies on a full disk or was cut while it was read; on Arm boards also a compiled part that reads unaligned addresses, or one built for another of their processors",
         remedy="df -h /dev/shm and df -h of the model's disk while it runs say which: the container more shared memory (--shm-size=8g or --ipc=host), or room on the disk and the file fetched again. If both have room: PYTHONFAULTHANDLER=1 names the Python line, dmesg a failing disk or memory; on a Jetson take the wheels that NVIDIA made for that JetPack",
         command="df -h /dev/shm . && PYTHONFAULTHANDLER=1 python PROGRAM",

@@ -77,7 +77,7 @@ ROWS = (
     ),
     KnownError(
         id="ascend-npu",
-        pattern=r"E[A-Z]\d{4}: Inner Error|\w{1,60}_(?:Failure|Error|Invalid|Mismatch|Timeout|Fault|Exception)\w{0,20}\((?P<name>E[A-Z]\d{4})\)|ERR\d{5} (?:PTA call|DIST call|OPS |GRAPH )|NPU function error: (?P<name3>\w{1,60})|HCCL function error|aclrt\w{3,40}[^\n]{0,60}error code|ACL stream synchronize failed",
+        pattern=r"E[A-Z]\d{4}: Inner Error|\w{1,60}_(?:Failure|Error|Invalid|Mismatch|Timeout|Fault|Exception)\w{0,20}\((?P<name>E[A-Z]\d{4})\)|ERR\d{5} (?:PTA call|DIST call|OPS |GRAPH )|NPU function error: (?P<name3>\w{1,60})|HCCL function error|\bE[A-Z]\d{4}: The argument|\bE\d{5}: Failed|The NPU kernel of|rtSetDevice|aclrt\w{3,40}[^\n]{0,60}error code|ACL stream synchronize failed",
         cause="Huawei's driver and CANN report this ({name}), not torch: the first letters of the code name the part (EL: runtime, memory and driver; EI, HCCL: communication; EZ, EE: inside an operator; EK, EH: wrong arguments), and the lines `Possible Cause` and `Solution` behind it the reason",
         remedy="npu-smi info shows whether the device is healthy, who uses it and how much memory is left (EL0004: memory). See that driver, firmware, CANN and torch_npu are a set that Huawei's table names together (cat /usr/local/Ascend/ascend-toolkit/latest/version.cfg; pip show torch_npu); "
         "export ASCEND_LAUNCH_BLOCKING=1 shows the operator; the full log is in ~/ascend/log/debug/plog",
@@ -155,7 +155,7 @@ ROWS = (
     ),
     KnownError(
         id="dgl-library",
-        pattern=r"Cannot find DGL C\+\+ (?P<name>\w{1,20}) library at (?P<library>\S{1,200})|Device API cuda is not enabled|DGLError: [^\n]{0,200}CUDA",
+        pattern=r"Cannot find DGL C\+\+ sparse library|Cannot find DGL C\+\+ (?P<name>\w{1,20}) library at (?P<library>\S{1,200})|Device API cuda is not enabled|DGLError: [^\n]{0,200}CUDA",
         cause="DGL's wheel is for other releases of torch (its name has them), or is the one for the CPU",
         remedy="Install DGL from its own index, for this torch and CUDA: pip install dgl -f https://data.dgl.ai/wheels/torch-2.4/cu124/repo.html; its last wheels are for torch 2.4, so that a newer torch needs DGL built from source or another library (PyG)",
         checks=("companion-mismatch",),
@@ -268,6 +268,24 @@ ROWS = (
         command="export PYOPENGL_PLATFORM=egl MUJOCO_GL=egl",
         says=('Xlib:  extension "GLX" missing on display ":1".',),
         sources=(thread("isaac-sim/IsaacGymEnvs", 221, "2024-05-28"),),
+        likely=True,
+    ),
+    KnownError(
+        id="submitit-without-slurm",
+        pattern=r"Could not detect \"?srun\"?, are you indeed on a slurm cluster",
+        cause="The program hands its work to Slurm (submitit), and this machine has no srun: it is no node of a cluster, or Slurm's programs are not on PATH there",
+        remedy="On a cluster: submit from a login node, or module load slurm. Without one: start it locally (submitit: AutoExecutor(folder, cluster='local') or 'debug'; in programs an option such as --local, --cluster local, hydra/launcher=basic)",
+        command="which srun sbatch",
+        says=('RuntimeError: Could not detect "srun", are you indeed on a slurm cluster?',),
+        sources=(thread("haoyi-duan/WorldScore", 10),),
+    ),
+    KnownError(
+        id="onnxruntime-file",
+        pattern=r"open file \S{1,200} fail, errcode = (?P<code>\d{1,5})|\[ErrorCode:NoSuchFile\]|NO_SUCHFILE : Load model from (?P<name>\S{1,200}) failed",
+        cause="ONNX Runtime cannot open a file that it was given: the path is relative to another folder, it is a folder, it was not exported or copied, or may not be read (errcode 2 or 3: not there; 5 or 13: no permission, or a folder)",
+        remedy="Print the absolute path in front of the call (os.path.abspath, Path.GetFullPath) and look at it; a checkpoint of training is a file since 1.16 and was a folder before, so that both sides need one release of ONNX Runtime; files with weights outside (NAME.onnx.data) have to lie beside the model",
+        says=("OnnxRuntimeException: [ErrorCode:Fail] open file checkpoint fail, errcode = 5 - unknown error",),
+        sources=(thread("microsoft/onnxruntime-training-examples", 159),),
         likely=True,
     ),
 )

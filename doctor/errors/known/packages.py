@@ -418,12 +418,12 @@ ROWS = (
     ),
     KnownError(
         id="bitsandbytes-without-cuda",
-        pattern=r"CUDA Setup failed despite (GPU|CUDA) being available|libbitsandbytes_cpu\.so: (undefined symbol|cannot open)"
+        pattern=r"CUDA Setup failed despite (GPU|CUDA) being available|libbitsandbytes_cpu\.(?:so|dll|dylib)'?: ?(?:undefined symbol|cannot open|function)"
         r"|undefined symbol: c(get_col_row_stats|quantize|adam)\w{0,40}|compiled without GPU support"
         r"|Could not find the bitsandbytes CUDA binary|Configured CUDA binary not found at"
         r"|CUDA SETUP: TODO: compile library for specific version: libbitsandbytes",
-        cause="bitsandbytes has no library for this torch's CUDA version",
-        remedy="Upgrade bitsandbytes, and leave BNB_CUDA_VERSION unset",
+        cause="bitsandbytes has no library for this torch's CUDA version, or sees no CUDA at all, and takes the one for the CPU, which lacks the GPU's functions",
+        remedy="python -m bitsandbytes says which library it looks for and why it does not load: a torch for the CPU, no GPU in view, or a CUDA that this release was not built for. Upgrade bitsandbytes, and leave BNB_CUDA_VERSION unset",
         command="pip install -U bitsandbytes",
         checks=("torch-cpu-build", "extension-architecture", "missing-libraries"),
         says=(

@@ -178,7 +178,7 @@ ROWS = (
     ),
     KnownError(
         id="mps-operator",
-        pattern=r"not currently (implemented|supported) (for|on) the MPS (device|backend)",
+        pattern=r"not current(ly)? (implemented|supported) (for|on) the MPS (device|backend)",
         cause="torch has no kernel of this operator for Apple's GPU",
         remedy="Let the CPU do what is missing, or upgrade torch",
         command="export PYTORCH_ENABLE_MPS_FALLBACK=1",

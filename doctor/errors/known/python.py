@@ -29,8 +29,8 @@ ROWS = (
         id="package-older-than-python",
         pattern=r"module 'pkgutil' has no attribute 'ImpImporter'|No module named '(distutils|imp|asyncore)'"
         r"|module 'inspect' has no attribute 'getargspec'|cannot import name '(Mapping|MutableMapping|Iterable|Sequence|Callable)' from "
-        r"'collections'",
-        cause="A package, or the pip and setuptools that build it, are older than this Python: names that Python 3.10 to 3.12 took out",
+        r"'collections'|module 'collections' has no attribute '(Mapping|MutableMapping|MutableSet|MutableSequence|Iterable|Sequence|Callable|Hashable|Sized|Set)'|module 'ssl' has no attribute 'wrap_socket'|module 'asyncio' has no attribute 'coroutine'|module 'fractions' has no attribute 'gcd'|module 'time' has no attribute 'clock'|No module named '(?:cgi|pipes|telnetlib|imghdr|sndhdr|crypt|asynchat|smtpd|audioop|aifc|chunk)'",
+        cause="A package, or the pip and setuptools that build it, are older than this Python: names that Python 3.10 to 3.13 took out (cgi, pipes, imghdr, telnetlib and audioop with 3.13)",
         remedy="Upgrade pip, setuptools and the package that is named last in the traceback, or take the Python that it was made for",
         command="python -m pip install --upgrade pip setuptools wheel",
         checks=("python-version",),
@@ -43,6 +43,29 @@ ROWS = (
             thread("numpy/numpy", 29345, "2025-07-09"),
             thread("python/cpython", 111822, "2023-11-07"),
         ),
+    ),
+    KnownError(
+        id="code-of-python-2",
+        pattern=r"NameError: (?:global )?name '(?P<name>unicode|xrange|raw_input|basestring|long|reload|unichr|execfile)' is not defined|Missing parentheses in call to '(?P<name2>print|exec)'|'dict' object has no attribute '(?P<name3>has_key|iteritems|itervalues|iterkeys)'|No module named '(?P<name4>cPickle|urllib2|ConfigParser|Queue|StringIO|commands|Tkinter|urlparse|__builtin__|httplib|cStringIO)'",
+        cause="The code was written for Python 2 ({name} is of that), and this is Python 3",
+        remedy="Look for a newer release or fork of the program. It is small: 2to3 -w FILES (up to Python 3.12) or the tool `modernize` rewrites it: print(...), range, input, str, items(), pickle, urllib.request, configparser, queue. Python 2 itself has no torch after 1.4, and no GPU since Ampere runs that",
+        says=("NameError: name 'xrange' is not defined", "ModuleNotFoundError: No module named 'cPickle'"),
+        sources=("docs.python.org, Porting Python 2 code, by its name; no thread was read for it, 2026-11-26",),
+    ),
+    KnownError(
+        id="newer-python-wanted",
+        pattern=r"unsupported operand type\(s\) for \|: '(?:type|NoneType|_GenericAlias|ABCMeta|builtin_function_or_method|_UnionGenericAlias|TensorType|_TensorMeta)' and|TypeError: '(?:type|ABCMeta|_TensorMeta|builtin_function_or_method|collections\.\w{1,20})' object is not subscriptable|cannot import name '(?P<name>Self|Literal|Annotated|TypeAlias|ParamSpec|override|Protocol|TypedDict|Final|NotRequired|Required|Unpack|TypeVarTuple|StrEnum|batched|Concatenate|TypeGuard|assert_never|reveal_type|Never|cached_property|cache)' from '(?:typing|enum|itertools|functools)'|No module named '(?P<name2>tomllib|zoneinfo|graphlib|importlib\.metadata|importlib\.resources\.abc|dataclasses|contextvars)'|'str' object has no attribute 'removeprefix'|'str' object has no attribute 'removesuffix'|dataclass\(\) got an unexpected keyword argument '(?:slots|kw_only)'|zip\(\) takes no keyword arguments|zip\(\) got an unexpected keyword argument 'strict'",
+        cause="The code uses what a newer Python has: `X | Y` in types since 3.10, list[int] since 3.9, match since 3.10, Self, tomllib and StrEnum since 3.11, override and batched since 3.12; this Python is older",
+        remedy="Make the environment with the Python that the package names (python --version shows this one; 3.11 and 3.12 have torch's newest releases), or take the last release of the package for this Python: pip install 'PACKAGE<NEXT'",
+        command="python --version",
+        checks=("python-version",),
+        says=(
+            "TypeError: unsupported operand type(s) for |: 'type' and 'NoneType'",
+            "TypeError: 'type' object is not subscriptable",
+            "ImportError: cannot import name 'Self' from 'typing' (/usr/lib/python3.8/typing.py)",
+        ),
+        sources=("docs.python.org, What's New in Python, by their names; no thread was read for it, 2026-11-26",),
+        likely=True,
     ),
     KnownError(
         id="requires-another-python",

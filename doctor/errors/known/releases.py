@@ -83,6 +83,23 @@ ROWS = (
         general=True,
     ),
     KnownError(
+        id="argument-of-another-release",
+        pattern=r"TypeError: (?P<function>(?:torch\.)?(?:_?[a-z_]{1,20}\.)?(?:GradScaler|ReduceLROnPlateau|Accelerator|TrainingArguments|Trainer|SFTTrainer|SFTConfig|GRPOConfig|DPOTrainer|PPOTrainer|PPOConfig|LoraConfig|BitsAndBytesConfig|Seq2Seq\w{1,20}|DataLoader|FullyShardedDataParallel|DistributedDataParallel|Client|AsyncClient|OpenAI|StableDiffusion\w{1,30}|AutoencoderKL|UNet\w{1,20}|DynamicCache|LLM|EngineArgs|SamplingParams|ModelCheckpoint|LightningModule|EarlyStopping|CosineAnnealing\w{0,20}|StepLR|LRScheduler|AdamW?)\.__init__|(?:torch\.|_pytree\.)?(?:scaled_dot_product_attention|meshgrid|linspace|arange|load|compile|export|stft|istft|norm|svd|qr|eig|solve|cdist|interpolate|grid_sample|one_hot|register_pytree_node|_register_pytree_node|init_process_group|checkpoint|clip_grad_norm_|autocast|custom_fwd|custom_bwd|from_pretrained|hf_hub_download|snapshot_download|prepare_inputs_for_generation|flash_attn_func|flash_attn_varlen_func|rotary_kernel|load_dataset|resize|mel|melspectrogram|make_grid|save_image|draw_bounding_boxes))\(\) (?:got an unexpected keyword argument '(?P<name>\w{1,60})'|missing \d{1,2} required (?:positional|keyword-only) arguments?:? ['\"](?P<name2>\w{1,60})['\"]|takes (?:from )?\d{1,2}[^\n]{0,30} positional)"
+        r"|TypeError: (?P<function2>__init__|forward|\w{1,40}\.forward)\(\) got an unexpected keyword argument '(?P<name3>dispatch_batches|even_batches|use_seedable_sampler|evaluation_strategy|eval_strategy|proxies|tokenizer|processing_class|cache_position|position_embeddings|past_key_values|attn_implementation|torch_dtype|use_auth_token|serialized_type_name|load_in_8bit|load_in_4bit|gradient_checkpointing_kwargs|dataset_text_field|max_seq_length|progress_bar_refresh_rate|gpus|resume_from_checkpoint|strategy|verbose|device_map|use_fast|norm_type|enable_gqa)'",
+        cause="{function} of the release that is installed does not take the argument {name} (or wants it): the code that calls it was written for an older or newer release of that package",
+        remedy="Find the package of {function} (python -m pip show PACKAGE) and the release that the caller's requirements name; upgrade caller and package together. Known ones: dispatch_batches: transformers 4.45 and newer for accelerate 1.0; evaluation_strategy is eval_strategy since transformers 4.46; tokenizer is processing_class since 4.46 (trl 0.13); proxies: openai 1.56 and newer, or httpx<0.28; enable_gqa: torch 2.5 and newer; verbose of schedulers left torch in 2.7; serialized_type_name: torch 2.2 and newer; gpus of Trainer is devices since Lightning 2; steps of linspace has to be given since torch 1.11",
+        command="python -m pip check",
+        says=(
+            "TypeError: Accelerator.__init__() got an unexpected keyword argument 'dispatch_batches'",
+            "TypeError: scaled_dot_product_attention() got an unexpected keyword argument 'enable_gqa'",
+            "TypeError: Client.__init__() got an unexpected keyword argument 'proxies'",
+            'TypeError: linspace() missing 1 required positional arguments: "steps"',
+        ),
+        sources=(_UNREAD,),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
         id="attribute-between-packages",
         pattern=_INSTALLED
         + rf"(?P<raised>AttributeError: )(?:type object )?'(?!(?:{_PLAIN})')(?P<function>[\w.]{{1,60}})' "

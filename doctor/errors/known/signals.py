@@ -68,8 +68,41 @@ ROWS = (
         sources=(_NTSTATUS,),
     ),
     KnownError(
+        id="mac-bus-error",
+        pattern=r"Bus error: 10\b|zsh: bus error",
+        cause="A compiled part reached memory that is not there, and macOS ended the process: a library for the other processor (x86_64 under Rosetta 2 beside arm64), two copies of OpenMP or of a library (pip's beside Homebrew's or conda's), a thread's stack that is too small (macOS gives threads 512 KiB), or the GPU's (MPS) part",
+        remedy="PYTHONFAULTHANDLER=1 names the Python line, for a program in C++ the crash report in Console.app or lldb -- PROGRAM does. See that everything is for one processor (file PROGRAM; python -c 'import platform; print(platform.machine())'), build it anew after an upgrade of libtorch or macOS, keep one copy of libomp, try it on the CPU (device cpu), and ulimit -s 65520 for deep recursion",
+        command="PYTHONFAULTHANDLER=1 python PROGRAM",
+        checks=("python-platform", "conda-pip-mix"),
+        says=("Bus error: 10", "zsh: bus error  python main.py"),
+        sources=(thread("WebODM/OpenSplat", 141),),
+        likely=True,
+    ),
+    KnownError(
+        id="crash-dump-of-python",
+        pattern=r"Fatal Python error: (?P<name>Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception|Floating-point exception)",
+        cause="A compiled part crashed ({name}), and this is Python's list of where every thread was: the one that crashed is `Current thread`, its first line is the call or import that did it, and `Extension modules:` at the end names all that were loaded",
+        remedy="Look at the first frames below `Current thread` (`<no Python frame>`: a thread of a library; then look at the others and at the modules). In an import: reinstall that package for this torch and Python, and try it alone (python -c 'import NAME'). In a call: two copies of OpenMP, protobuf, Arrow or CUDA in one process are common (import that package before torch, or after it), too small a stack (ulimit -s), on a Mac num_proc or DataLoader workers by fork (OBJC_DISABLE_INITIALIZE_FORK_SAFETY=YES, num_proc=1)",
+        command="python -X faulthandler -c 'import NAME'",
+        checks=("extension-abi", "two-nvidia-families", "library-path", "several-torch-copies", "conda-pip-mix"),
+        says=("Fatal Python error: Segmentation fault\n\nCurrent thread 0x00007f1 (most recent call first):",),
+        sources=(thread("huggingface/datasets", 6858), UNREAD),
+        likely=True,
+    ),
+    KnownError(
+        id="windows-program-broken",
+        pattern=r"The system cannot execute the specified program|not compatible with the version of Windows you're running|This app can't run on your PC|[Tt]he file cannot be accessed by the system|WinError 216\b",
+        cause="Windows cannot run that file as a program: it is damaged (a download or an installation that broke off), for another processor (Arm, 32 bits), a placeholder of the Microsoft Store, or held back by a virus scanner or a rule of the organisation",
+        remedy="where python (or the name of the program) shows which file is run: one below WindowsApps is the Store's placeholder (switch it off under `App execution aliases`). Else delete what the installer put there (the folder installer_files, venv or miniconda3) and install again from a short path without blanks, with the virus scanner paused; on Arm take x64 or the builds for Arm",
+        command="where python",
+        checks=("python-platform",),
+        says=("The system cannot execute the specified program.",),
+        sources=(thread("oobabooga/textgen", 6986),),
+        likely=True,
+    ),
+    KnownError(
         id="segmentation-fault-exit",
-        pattern=r"exitcode ?: -11\b|\(exitcode: -11\)|Signal 11 \(SIGSEGV\)|exit(ed with)? (code|status) 139\b|return code = -11\b|is killed by signal: Segmentation fault|Fatal Python error: Segmentation fault|exited with signal SIGSEGV|died with <Signals\.SIGSEGV",
+        pattern=r"exitcode ?: -11\b|\(exitcode: -11\)|Signal 11 \(SIGSEGV\)|exit(ed with)? (code|status) 139\b|return code = -11\b|is killed by signal: Segmentation fault|exited with signal SIGSEGV|died with <Signals\.SIGSEGV",
         cause="A compiled part crashed in this process (SIGSEGV). Most often, in this order: an extension built for another torch, two copies of CUDA, OpenMP or protobuf in one process, a defect of the "
         "library, too small a stack",
         remedy="Run with PYTHONFAULTHANDLER=1: the first lines name the module that crashed; install that one for this torch, or import it before or after torch",
@@ -78,7 +111,6 @@ ROWS = (
         says=(
             "exitcode  : -11 (pid: 14750)",
             "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Segmentation fault.",
-            "Fatal Python error: Segmentation fault",
         ),
         sources=(torch_file("torch/distributed/elastic/multiprocessing/errors/__init__.py"),),
         likely=True,
@@ -100,11 +132,11 @@ ROWS = (
     ),
     KnownError(
         id="abort-exit",
-        pattern=r"exitcode ?: -6\b|Signal 6 \(SIGABRT\)|exit(ed with)? (code|status) 134\b|return code = -6\b|is killed by signal: Aborted|Fatal Python error: Aborted|died with <Signals\.SIGABRT",
+        pattern=r"exitcode ?: -6\b|Signal 6 \(SIGABRT\)|exit(ed with)? (code|status) 134\b|return code = -6\b|is killed by signal: Aborted|died with <Signals\.SIGABRT",
         cause="A C++ part ended the process (SIGABRT), mostly by an exception that nobody caught: the text behind `what():`, a line of a watchdog (`Watchdog caught collective operation timeout`) or of CUDA above says why",
         remedy="Look in the log of that rank for the lines directly above: `terminate called`, `what():`, `CUDA error`, `Watchdog`, `free():`. torchrun --log-dir DIR --tee 3 keeps one log per rank; PYTHONFAULTHANDLER=1 adds the Python line of each thread",
         command="torchlift doctor --explain-error LOG_OF_THAT_RANK",
-        says=("exitcode  : -6 (pid: 14750)", "Fatal Python error: Aborted"),
+        says=("exitcode  : -6 (pid: 14750)",),
         sources=(torch_file("torch/distributed/elastic/multiprocessing/errors/__init__.py"),),
         level="vague",
     ),
@@ -218,7 +250,7 @@ ROWS = (
     ),
     KnownError(
         id="segmentation-fault",
-        pattern=r"[Ss]egmentation fault \(core dumped\)|Caught signal 11 \([Ss]egmentation fault|signal (11|SIGSEGV)|SIGSEGV\b|is killed by signal: Segmentation fault|Segmentation fault: 11|srun: error: \S{1,60}: tasks? [\d,-]{1,40}: Segmentation fault",
+        pattern=r"[Ss]egmentation fault \(core dumped\)|Caught signal 11 \([Ss]egmentation fault|signal (11|SIGSEGV)|SIGSEGV\b|is killed by signal: Segmentation fault|Segmentation fault: 11|zsh: segmentation fault|srun: error: \S{1,60}: tasks? [\d,-]{1,40}: Segmentation fault",
         cause="A compiled part crashed (SIGSEGV) and could not say where. Most often, in this order: an extension built for another torch or CUDA, two copies of a library in one process (OpenMP, protobuf, CUDA, libstdc++), a driver that does not fit, "
         "a stack limit that is too small, a defect of the library",
         remedy="Run it with faulthandler, which prints the Python line at the crash. In an import: that package is for another torch (python -c 'import PACKAGE' alone). At the first use of the GPU: the smokes of `torchlift doctor --smoke` say whether torch "

@@ -196,7 +196,7 @@ ROWS = (
     KnownError(
         id="architecture-without-feature",
         pattern=r"no instance of overloaded function \"?(atomicAdd|__hadd|__hmul|__hmul2|__shfl\w{0,12}|__ldg|hexp|hlog|__hmax|__hfma2)|more than one (operator|conversion function|instance).{0,120}__half|no operator .{0,10} matches these operands.{0,200}(__half|nv_bfloat16)"
-        r"|identifier \"?(__hadd2|__hmax2?|__hmin|__nv_bfloat16|__nv_fp8_\w{1,10}|__hmul2|__half2float2|__reduce_\w{1,12}_sync|nv_bfloat16|__nv_cvt_\w{1,40})\"? is undefined",
+        r"|identifier \"?(__hadd2|__hmax2?|__hmin|__nv_bfloat16|__nv_fp8_\w{1,10}|__hmul2|__half2float2?|__float2half\w{0,6}|__reduce_\w{1,12}_sync|nv_bfloat16|__nv_cvt_\w{1,40})\"? is undefined",
         cause="The kernel uses half precision or atomics that the architecture it is compiled for does not have (TORCH_CUDA_ARCH_LIST names an old one), or the operators are switched off by torch's flags "
         "(__CUDA_NO_HALF_OPERATORS__)",
         remedy="Set TORCH_CUDA_ARCH_LIST to this GPU (7.0 or newer for half atomics, 8.0 for bfloat16, 8.9 for fp8); if it stays, undefine the flags: -U__CUDA_NO_HALF_OPERATORS__ "
@@ -371,6 +371,39 @@ ROWS = (
         checks=("toolkit-mismatch",),
         says=('error: macro "__cudaLaunch" passed 2 arguments, but takes just 1',),
         sources=(thread("lightseekorg/tokenspeed", 247, "2026-05-25"),),
+        likely=True,
+    ),
+    KnownError(
+        id="standard-header-missing",
+        pattern=r"error: '?(?:std::)?(?P<name>u?int(?:8|16|32|64)_t|uintptr_t)'? (?:does not name a type|was not declared|in namespace 'std' does not name)|'(?P<name2>runtime_error|numeric_limits|optional|string_view|exchange|accumulate|sqrt|memcpy|unique_ptr|function|variant|any)' (?:is not a member of|in namespace) 'std'",
+        cause="A source file uses {name} without its header, which older compilers brought along: GCC 11 and newer (uint32_t: 13) no longer do, or the standard is set below C++17",
+        remedy="Take a newer release of the package; or add the header (CXXFLAGS='-include cstdint', for others -include memory, limits, stdexcept, functional), or compile with an older compiler (CC=gcc-11 CXX=g++-11). optional, string_view, variant, any: -std=c++17",
+        command="CXXFLAGS='-include cstdint' python -m pip install --no-build-isolation PACKAGE",
+        checks=("host-compiler",),
+        says=("error: 'uint32_t' does not name a type",),
+        sources=("gcc.gnu.org, Porting to GCC 13, by its name; no thread was read for it, 2026-11-26",),
+        likely=True,
+    ),
+    KnownError(
+        id="cmake-unknown-architecture",
+        pattern=r"Unknown CUDA Architecture Name (?P<name>[\w.+]{1,12})|Unknown CUDA architecture name|select_compute_arch\.cmake",
+        cause="torch's or CMake's list of architectures does not know {name} from TORCH_CUDA_ARCH_LIST: they are older than that GPU, or it is spelled otherwise (8.6, not 86 or sm_86; 9.0a and 12.0 need a newer torch)",
+        remedy="Set TORCH_CUDA_ARCH_LIST to what this torch knows (python -c 'import torch; print(torch.cuda.get_arch_list())'), highest number with +PTX for newer GPUs; or a newer torch. delete the build folder before the next try",
+        command="python -c 'import torch; print(torch.cuda.get_arch_list())'",
+        checks=("gpu-architecture", "toolkit-mismatch"),
+        says=("Unknown CUDA Architecture Name 9.0a in CUDA_SELECT_NVCC_ARCH_FLAGS",),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="cmake-mkl-remark",
+        pattern=r"includes non-existent path[^\n]{0,12}\n?[^\n]{0,12}MKL_INCLUDE_DIR-NOTFOUND|MKL_INCLUDE_DIR-NOTFOUND",
+        cause="TorchConfig.cmake of torch 2.0 to 2.3 lists the headers of MKL, which are not installed here, and CMake takes that as an error",
+        remedy="cmake -DMKL_INCLUDE_DIR=/usr/include, or pip install mkl-include mkl-static; newer releases of torch do not ask for it",
+        command="python -m pip install mkl-include mkl-static",
+        says=(
+            'Imported target "torch" includes non-existent path "MKL_INCLUDE_DIR-NOTFOUND" in its INTERFACE_INCLUDE_DIRECTORIES.',
+        ),
+        sources=(UNREAD,),
         likely=True,
     ),
 )

@@ -268,6 +268,17 @@ ROWS = (
         ),
     ),
     KnownError(
+        id="tensorrt-library",
+        pattern=r"Unable to load library: ?(?P<name>\S{0,10}nvinfer_\w{1,60}|\S{0,10}nvonnxparser\w{0,20})|(?:libnvinfer|libnvonnxparser|nvinfer|libnvinfer_plugin)\w{0,30}\.(?:so|dll)[\w.]{0,12}:? (?:cannot open|not found|could not be)",
+        cause="TensorRT does not find one of its own libraries ({name}): its folder is not searched, the package is not whole, or an engine is built with the small runtime (tensorrt_lean, tensorrt_dispatch) that has no builder",
+        remedy="Put TensorRT's folder lib (Windows: lib and bin) in front of PATH or LD_LIBRARY_PATH, or install it whole with pip for this CUDA (tensorrt-cu12, tensorrt-cu13) and import tensorrt before what uses it (ONNX Runtime's provider, torch_tensorrt); all of its files of one release",
+        command="python -m pip install tensorrt-cu12",
+        checks=("library-path", "missing-libraries"),
+        says=("Error Code 6: API Usage Error (Unable to load library: nvinfer_builder_resource.dll: )",),
+        sources=(UNREAD,),
+        likely=True,
+    ),
+    KnownError(
         id="any-tensorrt",
         pattern=r"\[TRT\]:? ?(\[E\]|\d{1,2}:|E:)|\[E\] (\[TRT\] )?\d{0,2}:? ?\[\w{1,40}\.cpp|\[TensorRT\] ERROR|Error Code \d{1,2}: [A-Z]\w{2,20} ?\w{0,12} \(|IBuilder::build\w{1,30}: Error Code",
         cause="TensorRT itself gives up on this network or engine; `Error Code N:` and the text behind it name the layer and its own reason. Most often the engine was built by another TensorRT or for another GPU, a shape lies outside of the profile, or this release "
@@ -284,7 +295,7 @@ ROWS = (
     ),
     KnownError(
         id="meta-tensor",
-        pattern=r"Cannot copy out of meta tensor; no data|is not on the expected device meta|Tensor\.item\(\) cannot be called on meta tensors",
+        pattern=r"Cannot copy out of meta tensor; no data|is not on the expected device meta|Tensor\.item\(\) cannot be called on meta tensors|is on the meta device, we need a `value`",
         cause="Weights were never loaded: the model was made empty (device meta, init_empty_weights, device_map or low_cpu_mem_usage) and a part of it has no values in the checkpoint or was left out for want of memory (device_map='auto' puts it on disk)",
         remedy="Look for the warning about missing keys above; load with device_map='auto' or a device, not with .to() afterwards (or model.to_empty(device=...) and then load_state_dict); where parts were put on the CPU or disk, use a smaller or quantized model; upgrade "
         "transformers and accelerate together",
