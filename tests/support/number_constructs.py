@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 CONTROL = {
+    "a name that a loop may not have set": "for z in items: pass\nwith contextlib.suppress(Exception):\n    z = z\n    SET(3)",
+    "a name that an if may not have set": "if flag: z = 1\ntry:\n    z\n    SET(3)\nexcept NameError: pass",
+    "a name that may be gone": "z = 1\nif flag: del z\nwith Swallow():\n    SET(2)\n    z\n    SET(3)",
+    "a name that a while may not have set": "i = 0\nwhile i < n:\n    i += 1\n    z = i\ntry:\n    SET(1)\n    y = z + 1\n    SET(2)\nexcept Exception: SET(GET + 5)",
+    "a name of a loop in a function": "def look():\n    for z in items: pass\n    try: return z and 4 or 4\n    except NameError: return 6\nSET(look())",
     "for else": "for i in items:\n    if i == flag: break\nelse:\n    SET(1)",
     "for else, known length": "for i in range(3):\n    if i == flag: break\nelse:\n    SET(1)",
     "for else, set before break": "for i in items:\n    if i == flag:\n        SET(2)\n        break\nelse:\n    SET(1)",

@@ -20,8 +20,9 @@ from torchlift.rules.distributed.p2p.interpreter.operators import (
     subscript,
     unary,
 )
-from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState
+from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    MISSING,
     CodeRaises,
     External,
     Frame,

@@ -11,8 +11,8 @@ import re
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.distributed.p2p.interpreter.keys import node_text
-from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState
-from torchlift.rules.distributed.p2p.interpreter.values import External, Frame, Layout, Level, Unknown, Value
+from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState
+from torchlift.rules.distributed.p2p.interpreter.values import MISSING, External, Frame, Layout, Level, Unknown, Value
 
 _FIRST = frozenset({"first"})
 _LAST = frozenset({"last"})

@@ -9,13 +9,13 @@ from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.keys import node_text, speaks_of_rank
 from torchlift.rules.distributed.p2p.interpreter.operators import MUTATING
 from torchlift.rules.distributed.p2p.interpreter.rank_state import (
-    MISSING,
     RankState,
     has_decorator,
     is_class_method,
     is_static,
 )
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    MISSING,
     BoundMethod,
     Class,
     CodeRaises,
@@ -59,7 +59,10 @@ class Names(RankState):
             why = f"code that is not followed may change `{name}`"
             return Unknown(Level.GIVEN, name, why, handles=holds_handle(old), candidates=candidates_in(old))
         if name in owner.values and owner.values[name] is not MISSING:
-            return owner.values[name]
+            value = owner.values[name]
+            if isinstance(value, Unknown) and value.unset:
+                self._may_fail()
+            return value
         value = self._looked_up(name, owner)
         if not owner.running or owner.outer is None:
             owner.values[name] = value

@@ -9,8 +9,9 @@ from typing import Any
 from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.keys import node_text
 from torchlift.rules.distributed.p2p.interpreter.operators import Once
-from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState, has_decorator
+from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, has_decorator
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    MISSING,
     BoundMethod,
     Class,
     CodeRaises,

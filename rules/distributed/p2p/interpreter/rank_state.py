@@ -16,6 +16,7 @@ from torchlift.rules.distributed.p2p.interpreter.ends import End, Flow, Landing,
 from torchlift.rules.distributed.p2p.interpreter.keys import node_text
 from torchlift.rules.distributed.p2p.interpreter.operators import truth
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    MISSING,
     Class,
     CodeRaises,
     CommonChoice,
@@ -395,13 +396,6 @@ _PRESENT = frozenset({"torch", *sys.stdlib_module_names})
 def alias_is_there(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
     """Whether a module is there for sure, because it comes with Python or is torch."""
     return ((node.module or "") if isinstance(node, ast.ImportFrom) else alias.name).partition(".")[0] in _PRESENT
-
-
-class Missing:
-    """Stands for a name or attribute that has no value."""
-
-
-MISSING = Missing()
 
 
 def has_decorator(node: FunctionNode, *names: str) -> bool:

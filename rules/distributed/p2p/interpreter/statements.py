@@ -16,8 +16,9 @@ from torchlift.rules.distributed.p2p.interpreter.operators import (
     call_method,
     elements,
 )
-from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState, alias_is_there
+from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, alias_is_there
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    MISSING,
     Class,
     CodeRaises,
     Doubt,
@@ -85,7 +86,9 @@ class Statements(RankState):
             unknown = Unknown(why.level, f"{getattr(inner, 'id', '')} after {why.key}", why.why)
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 owner = frame.owner(inner.id) or frame
-                unknown.handles = holds_handle(owner.values.get(inner.id))
+                old = owner.values.get(inner.id, MISSING)
+                unknown.handles = holds_handle(old)
+                unknown.unset = old is MISSING or (isinstance(old, Unknown) and old.unset)
                 owner.values[inner.id] = unknown
             elif isinstance(inner, (ast.Attribute, ast.Subscript)) and isinstance(inner.value, ast.Name):
                 owner = frame.owner(inner.value.id) or frame
@@ -234,7 +237,7 @@ class Statements(RankState):
                 owner = frame.owner(target.id)
                 if owner is not None:
                     owner.values[target.id] = Unknown(
-                        Level.GIVEN, f"unset {target.id}", f"`{target.id}` may not be set"
+                        Level.GIVEN, f"unset {target.id}", f"`{target.id}` may not be set", unset=True
                     )
                 self._may_fail()
             elif isinstance(target, ast.Attribute):

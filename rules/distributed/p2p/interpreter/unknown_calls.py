@@ -19,8 +19,9 @@ from torchlift.rules.distributed.p2p.interpreter.communication import (
 )
 from torchlift.rules.distributed.p2p.interpreter.keys import condition_key, node_text, speaks_of_rank
 from torchlift.rules.distributed.p2p.interpreter.operators import Once, Unworkable, call_function, elements
-from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState
+from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    MISSING,
     BoundMethod,
     Class,
     Ended,

@@ -58,6 +58,7 @@ class Unknown:
         source: what it was read from; data received into one has been received into the other.
         candidates: functions, classes, objects, lists, dicts and sets that it may be or hold.
         attributes: what was stored as its attributes.
+        unset: whether the name that holds it may have no value, so that reading it fails.
     """
 
     own_level: Level
@@ -70,6 +71,7 @@ class Unknown:
     source: Unknown | None = None
     candidates: tuple[Value, ...] = ()
     attributes: dict[str, Value] = field(default_factory=dict)
+    unset: bool = False
 
     def __post_init__(self) -> None:
         if len(self.key) > _LONGEST_KEY:
@@ -361,6 +363,13 @@ def level_of(values: Iterable[Value], constant: bool = True) -> Level:
     return level
 
 
+class Missing:
+    """Stands for a name or attribute that has no value."""
+
+
+MISSING = Missing()
+
+
 def join(left: Value, right: Value, condition: Unknown) -> Value:
     """What a name is worth that is worth `left` or `right`, depending on `condition`."""
     if left is right:
@@ -380,4 +389,5 @@ def join(left: Value, right: Value, condition: Unknown) -> Value:
         and right is not None
         and not isinstance(left, Unknown)
         and not isinstance(right, Unknown),
+        unset=any(value is MISSING or (isinstance(value, Unknown) and value.unset) for value in (left, right)),
     )
