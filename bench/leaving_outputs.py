@@ -86,10 +86,23 @@ layers = torch.nn.Sequential(torchlayers.Conv(8), torchlayers.BatchNorm(), torch
 built = torchlayers.build(layers, torch.rand(2, 3, 16, 16)).eval()
 show("layers", built(torch.rand(2, 3, 16, 16)))
 """
+JULIUS = """
+import julius
+
+wave = torch.randn(2, 1, 4000, requires_grad=True)
+for name, made in (
+    ("resample", julius.ResampleFrac(3, 4)), ("lowpass", julius.LowPassFilter(0.2)), ("highpass", julius.HighPassFilter(0.1)),
+    ("bandpass", julius.BandPassFilter(0.1, 0.3)), ("bands", julius.SplitBands(8000, 4)), ("fft", julius.FFTConv1d(1, 3, 64)),
+):
+    value = made(wave)
+    show(name, value)
+    show(f"{name}.grad", torch.autograd.grad(value.sum(), wave)[0])
+"""
 # The networks of torchvision would be downloaded; nothing that is scripted needs them.
 STAND_INS = {"torchvision/__init__.py": "", "torchvision/models.py": ""}
 OLD_LOAD = {"TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
 PROGRAMS = {
+    "julius": (JULIUS, ("tests",)),
     "piqa": (PIQA, ("piqa", "--doctest-modules")),
     "rbms": (RBMS, ("tests",)),
     "rsl_rl": (RSL_RL, ("tests",)),

@@ -152,6 +152,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="COMMIT", help="starts of hashes (default: all that are listed)")
     parser.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="clones in FOLDER/OWNER/NAME")
     parser.add_argument("--no-intent", action="store_true", help="run without saying that TorchScript is dropped")
+    parser.add_argument(
+        "--min-torch", metavar="X.Y", help="the lowest torch, in the place of what the parents say of their day"
+    )
     parser.add_argument("--torchlift", default=DEFAULT, help="how to call it")
     parser.add_argument("--list", action="store_true", help="list the lines that are missed and those beyond")
     parser.add_argument("--json", type=Path, help="write everything that was found to this file")
@@ -164,6 +167,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="torchlift-replay-") as scratch:
         for row in chosen:
             intent = [] if options.no_intent else row.intent
+            intent += ["--min-torch", options.min_torch] if options.min_torch else []
             results.append(replay(options.torchlift, row, options.clones / row.project, Path(scratch), intent))
             print(f"{row.project} {row.commit[:8]}", file=sys.stderr, flush=True)
     print(table(results))

@@ -17,7 +17,9 @@ from torchlift.view import ModuleView
 _FOR_EXPORT = lazy_pattern(r"(?:^|_)(?:onnx|export|traceable|tracing)(?:_|$)")
 
 
-def needed_by_trace(view: ModuleView, node: ast.FunctionDef, branches: int | None, context: Context) -> list[str]:
+def needed_by_trace(
+    view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef, branches: int | None, context: Context
+) -> list[str]:
     """The clause about a trace that loses branches or loops of a function which only scripting keeps; empty if none does.
 
     Args:

@@ -81,8 +81,8 @@ def _holds_numbers(view: ModuleView, node: ast.expr, names: int) -> bool:
             return _is_tensor(view, value) and not isinstance(node.slice, ast.Slice)
         case ast.Name() if names:
             binding = view.definition(node)
-            value = binding.value if binding is not None and binding.kind == "assign" else None
-            return value is not None and _holds_numbers(view, value, names - 1)
+            made = binding.value if binding is not None and binding.kind == "assign" else None
+            return made is not None and _holds_numbers(view, made, names - 1)
         case ast.Call():
             return _call_holds_numbers(view, node, names)
     return False

@@ -38,9 +38,12 @@ def export_obstacle(view: ModuleView, node: ast.expr, project: Project) -> str |
             "`torch.export` on the one that you export"
         )
     for origin in sources.found:
-        if origin.view.possible_name(origin.node).startswith(_QUANTIZERS):
-            place = f"{origin.view.path}:{getattr(origin.node, 'lineno', 1)}"
-            return f"`{one_line(origin.view, origin.node)}` prepares or quantizes it ({place}), and such modules are not captured"
+        made = origin.node
+        if isinstance(made, ast.expr) and origin.view.possible_name(made).startswith(_QUANTIZERS):
+            place = f"{origin.view.path}:{made.lineno}"
+            return (
+                f"`{one_line(origin.view, made)}` prepares or quantizes it ({place}), and such modules are not captured"
+            )
     for path, line in sorted(run_by(project, view, node).by):
         home = project.view(path)
         function = project.once(_definitions, path).get(line) if home is not None else None
@@ -55,16 +58,23 @@ def _definitions(project: Project, path: str) -> dict[int, ast.AST]:
 
 
 def _rejected(view: ModuleView, node: ast.AST) -> str | None:
-    """A clause about code of one function, or of the statements of a class."""
-    name = getattr(node, "name", "")
+    """A clause about code of one function, or about what a class is and makes."""
     if isinstance(node, ast.ClassDef):
-        quantizes = any(_FAKE.search(ast.unparse(base)) for base in node.bases) or _FAKE.search(name)
-        return f"`{name}` ({view.path}:{node.lineno}) quantizes for show, which is not captured" if quantizes else None
+        if any(_FAKE.search(name) for name in (node.name, *map(ast.unparse, node.bases))):
+            return f"`{node.name}` ({view.path}:{node.lineno}) quantizes for training, which cannot be captured"
+        init = next((item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
+        return _made(view, init, node.name) if init is not None else None
+    name = getattr(node, "name", "")
     found = data_branch(view, node)
     if found is not None:
         remedy = f"write {_COND}" if found.what == BRANCHES else "it raises there"
         return f"`{name}` {found.what} ({view.path}:{found.line}), which `torch.export` cannot follow: {remedy}"
-    for child in walk(node):
+    return _made(view, node, name)
+
+
+def _made(view: ModuleView, function: ast.AST, name: str) -> str | None:
+    """A clause about the first call in a function that makes or runs what no program can hold."""
+    for child in walk(function):
         if not isinstance(child, ast.Call):
             continue
         called = view.possible_name(child.func)
@@ -72,5 +82,5 @@ def _rejected(view: ModuleView, node: ast.AST) -> str | None:
         if called in _COMPILED:
             return f"`{name}` makes a part with `{called}` {place}, which `torch.export` rejects: that has to go first"
         if called.startswith(_QUANTIZERS) or _FAKE.search(called or ast.unparse(child.func)):
-            return f"`{name}` calls `{one_line(view, child.func)}` {place}, and quantization for show is not captured"
+            return f"`{name}` calls `{one_line(view, child.func)}` {place}, and fake quantization cannot be captured"
     return None
