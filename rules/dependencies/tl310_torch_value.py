@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from torchlift.dependencies.assignments import assignments
 from torchlift.dependencies.images import old_system, read_images
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.version_values import VersionValue, version_values
@@ -49,13 +50,14 @@ RULE = Rule(
             "env & torch",
             "default & torch",
         ),
-        *("pip & TORCH", "pip & torch", "whl & pytorch", "TORCH_VERSION", "PYTORCH_VERSION", "torch_version", "TORCH"),
+        *("pip & TORCH", "pip & torch", "whl & pytorch", "TORCH_VERSION", "PYTORCH_VERSION", "PYTORCH", "torch_version", "TORCH"),
     ),
     text_kinds=NAMING,
     sources=("File lists of torch, torchvision and torchaudio on PyPI, 2026-11-21",),
 )
 
 
+_TOOLKIT = lazy_pattern(r"(?:cuda|cudnn)(?:[-_.]?ver(?:sion)?)?", re.IGNORECASE)
 # What a script hands to others that install torch into it.
 _PYTHON = lazy_pattern(
     r"^[ \t]*(?:export[ \t]+|ARG[ \t]+|ENV[ \t]+)?(\w*python\w*)=[\"']?3\.(\d+)", re.IGNORECASE | re.MULTILINE
@@ -136,6 +138,12 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
     other = bound_beside(view)
     if other is not None:
         return None, f"{help} Not rewritten, because {other} in this file is."
+    toolkit = next((item for item in assignments(view) if _TOOLKIT.fullmatch(item.name)), None)
+    if toolkit is not None:
+        return (
+            None,
+            f"{help} `{toolkit.name}` is {toolkit.value} beside it: they go together, and which of them there are is not known here.",
+        )
     systems = [system for image in read_images(view) if (system := old_system(image)) is not None]
     if systems and target_line(settings.target) >= FOR_GLIBC_228:
         return (
@@ -229,6 +237,17 @@ EXAMPLES = (
         "      - run: pip install torch==${{ matrix.torch }}\n",
         why="a list of one beside a Python without a wheel",
         path=".github/workflows/test.yml",
+    ),
+    Bad(
+        "docker build -f docker/Dockerfile --build-arg PYTORCH=1.9.0 --build-arg CUDA=11.1 --build-arg CUDNN=8 .\n",
+        why="a CUDA beside it",
+        path="docker/build.sh",
+    ),
+    Ok(
+        "jobs:\n  test:\n    strategy:\n      matrix:\n        python-version: ['3.11', '3.12']\n        torch: ['2.4.1', '2.15.0']\n"
+        "        exclude:\n          - torch: 2.4.1\n            python-version: '3.7'\n    steps:\n      - run: pip install torch==${{ matrix.torch }}\n",
+        "what a matrix excludes",
+        path=".github/workflows/excluded.yml",
     ),
     Bad(
         "FROM nvidia/cuda:11.8.0-base-ubuntu18.04\nARG TORCH_VERSION=2.3.1\nRUN pip install torch==${TORCH_VERSION}\n",

@@ -34,6 +34,7 @@ _ITEM = lazy_pattern(r"^(?P<indent>[ \t]*)-[ \t]+(?P<value>\S.*)$")
 _FLOW = lazy_pattern(
     r"[\[{,][ \t]*[\"']?([\w-]+)[\"']?[ \t]*:[ \t]*" + r"""(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"',\]}]+))"""
 )
+_EXCLUDE = lazy_pattern(r"^[ \t]*exclude[ \t]*:(?:[ \t]*[\[#].*)?[ \t]*$")
 # Python that writes a matrix, inside a step.
 _LOOP = lazy_pattern(r"^[ \t]*for[ \t]+(?P<name>\w+)[ \t]+in[ \t]+[\[(](?P<values>[^\[\]()]*)[\])]:")
 _SCALAR = lazy_pattern(r"""\s*(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"',\[\]{}]+))\s*(?:,|\Z|(?=\]))""")
@@ -83,9 +84,21 @@ def _assignment(match: re.Match[str], start: int) -> Assignment:
 
 
 def _yaml(view: TextView) -> Iterator[Assignment]:
-    """Keys with scalars, and lists on one line or below; `default:` counts for the key that it stands below."""
+    """Keys with scalars, and lists on one line or below; `default:` counts for the key that it stands below.
+
+    What a matrix excludes is no value of anything.
+    """
     above: list[tuple[int, str]] = []
+    excluded: int | None = None
     for line in view.lines:
+        indent = len(line.text) - len(line.text.lstrip())
+        if excluded is not None and line.text.strip():
+            if indent > excluded or (indent == excluded and line.text.lstrip().startswith("-")):
+                continue
+            excluded = None
+        if _EXCLUDE.match(line.text) is not None:
+            excluded = indent
+            continue
         for match in _FLOW.finditer(line.text):
             yield _assignment(match, line.start)
         if (loop := _LOOP.match(line.text)) is not None:
