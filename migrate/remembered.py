@@ -85,6 +85,11 @@ class _Entry:
     stored: bytes
     changed: frozenset[str]
 
+    def compressed(self, path: str) -> bytes:
+        """The text of a Python file, as it lies in `stored`."""
+        start, length = self.places[path][-2:]
+        return self.stored[int(start) : int(start) + int(length)]
+
 
 class EarlierChecks:
     """What is known of one project under one configuration.
@@ -170,7 +175,7 @@ class EarlierChecks:
         if entry.listed != digest(list(project.files)) or entry.settings != self._settings:
             return {}
         try:
-            old = {path: read_source(path, _text(entry.stored, entry.places[path])) for path in entry.changed}
+            old = {path: read_source(path, zlib.decompress(entry.compressed(path))) for path in entry.changed}
         except UnreadableSource:
             return {}
         changes = Changes(Project(project.root, project.files, old, None, project.wrappers), project, collectors)
@@ -178,6 +183,13 @@ class EarlierChecks:
         project.take_over(self._earlier)
         known = {path: _examined(*one) for path, one in json.loads(entry.examined).items()}
         return {path: one for path, one in known.items() if not changes.concern(one.asked)}
+
+    def _stored(self, path: str) -> bytes | None:
+        """The text of a file as the entry has it, if that is still its text."""
+        entry = self._entry
+        if entry is None or path in entry.changed or path not in entry.places:
+            return None
+        return entry.compressed(path)
 
     def note(self, found: Mapping[str, Examined]) -> None:
         """Note what was found in files as they were read."""
@@ -190,7 +202,7 @@ class EarlierChecks:
         with contextlib.suppress(NotARecord, OSError):
             examined = {path: plain for path, one in self._known.items() if (plain := _plain_examined(one))}
             python = frozenset(self._files)
-            places, stored = now.stored(python)
+            places, stored = now.stored(python, self._stored)
             if places.keys() != python:
                 return
             others = [row for row in now.plain() if row[0] not in python]
@@ -238,11 +250,6 @@ def _plain_examined(one: Examined) -> list[Any] | None:
     with contextlib.suppress(NotARecord):
         return [packed((one.findings, one.suppressed, one.failures, one.unreadable)), asked_plain(asked)]
     return None
-
-
-def _text(stored: bytes, place: Sequence[Any]) -> bytes:
-    start, length = int(place[-2]), int(place[-1])
-    return zlib.decompress(stored[start : start + length])
 
 
 def _all_asked(one: Examined) -> Asked:

@@ -14,7 +14,7 @@ import os
 import stat
 import time
 import zlib
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 from torchlift.file_bytes import MOST_BYTES, file_bytes
@@ -104,8 +104,12 @@ class Tree:
             row[0] for row in self.rows if row[0] in places and not self._is_as(row, *row[:1], *places[row[0]][:-2])
         ]
 
-    def stored(self, paths: Set[str]) -> tuple[dict[str, list[Any]], bytes]:
+    def stored(self, paths: Set[str], known: Callable[[str], bytes | None]) -> tuple[dict[str, list[Any]], bytes]:
         """What `changed` compares with for some of the files, and where the text of each is in the bytes: start and length.
+
+        Args:
+            paths: the files.
+            known: what an earlier call stored of a file that has not changed since, if one did.
 
         Raises:
             OSError: a file cannot be read.
@@ -114,7 +118,7 @@ class Tree:
         stored = bytearray()
         for path, *was in self.plain():
             if path in paths:
-                text = zlib.compress(file_bytes(os.path.join(self.root, path)), 1)
+                text = known(path) or zlib.compress(file_bytes(os.path.join(self.root, path)), 1)
                 places[path] = [*was, len(stored), len(text)]
                 stored += text
         return places, bytes(stored)

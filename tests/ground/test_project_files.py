@@ -204,7 +204,7 @@ def test_what_a_name_is_bound_to_does_not_depend_on_the_modules_that_are_not_par
 def test_of_modules_with_star_imports_only_those_with_the_name_are_parsed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = {f"pkg/part_{n}.py": f"def name_{n}(): ...\n" for n in range(9)}
+    parts = {f"pkg/part_{n}.py": f"name_{n} = made()\n" for n in range(9)}
     stars = "".join(f"from .part_{n} import *\n" for n in range(9))
     files = written(tmp_path, {"pkg/__init__.py": stars, **parts, "user.py": ""})
     parsed: list[str] = []

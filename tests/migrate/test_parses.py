@@ -85,6 +85,7 @@ def test_no_sieve_drops_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     chosen = Selection.wanted_by
     monkeypatch.setattr(Selection, "wanted_by", lambda self, path: chosen(self, path) | {RULES})
     monkeypatch.setattr(Translations, "_may_export", lambda self, path, name: True)
+    monkeypatch.setattr(Translations, "_defines", lambda self, path, name: False)
     complete = analyse_files(tmp_path / "complete", files, mode=Mode.CHECK)
     assert [one.left for one in sieved.outcomes] == [one.left for one in complete.outcomes]
     assert sieved.files_analysed < complete.files_analysed == len(files)

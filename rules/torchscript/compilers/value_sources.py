@@ -16,6 +16,7 @@ from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS
 from torchlift.rules.torchscript.compilers.known_uses import known_uses
 from torchlift.rules.torchscript.compilers.run_arguments import runs_argument
 from torchlift.view import Binding, ModuleView
+from torchlift.view.scopes import Scope
 from torchlift.view.walk import walk
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -98,6 +99,7 @@ class ValueSources:
         self.found: list[Origin] = []
         self.unknown: str | None = None
         self._seen: set[tuple[str, int, int, str]] = set()
+        self._changed: set[tuple[str, Scope]] = set()
 
     def follow(self, view: ModuleView, node: ast.expr, *, role: Role = "value") -> None:
         """Follow an expression.
@@ -216,7 +218,10 @@ class ValueSources:
                 self.follow(view, ancestor.iter, role=role)
 
     def _changes(self, view: ModuleView, binding: Binding) -> None:
-        """What is put into a variable: `x.head = ...`, `x.append(...)`, `replace(x, ...)`."""
+        """What is put into a variable: `x.head = ...`, `x.append(...)`, `replace(x, ...)`; the same for all that binds it."""
+        if (binding.name, binding.scope) in self._changed:
+            return
+        self._changed.add((binding.name, binding.scope))
         for chain in view.scopes.chains.get(binding.name, ()):
             if chain.scope.lookup(binding.name) is not binding.scope:
                 continue

@@ -24,11 +24,33 @@ _FAKE = lazy_pattern(r"(?i)fake_?quant")
 _COND = (
     "`torch.cond(predicate, true_fn, false_fn, (x,))` there, whose branches return new tensors of one shape and dtype"
 )
+_MOST_TRACES = 8
+"""Of what is traced already; nobody follows longer ones by eye either."""
 _COMPILED = frozenset({"torch.jit.script", "torch.jit.load"})
 
 
 def export_obstacle(view: ModuleView, node: ast.expr, project: Project) -> str | None:
     """A clause about why `torch.export.export` of the module `node` raises, or may do so for all that is known of it."""
+    for _ in range(_MOST_TRACES):
+        before = _traced(view, node)
+        if before is None:
+            return _obstacle(view, node, project)
+        node = before
+    return f"`{one_line(view, node)}` is traced more than {_MOST_TRACES} times, one after another"
+
+
+def _traced(view: ModuleView, node: ast.expr) -> ast.expr | None:
+    """The module that was traced to make what a name stands for."""
+    binding = view.definition(node) if isinstance(node, ast.Name) else None
+    match binding.value if binding is not None and binding.kind == "assign" else None:
+        case ast.Call(func=function, args=[ast.Name() as module, *_]) if (
+            view.certain_name(function) == "torch.jit.trace"
+        ):
+            return module
+    return None
+
+
+def _obstacle(view: ModuleView, node: ast.expr, project: Project) -> str | None:
     sources = ValueSources(project)
     sources.follow(view, node)
     shown = one_line(view, node)

@@ -18,7 +18,7 @@ from torchlift.wrappers import Wrappers
 
 _FROM = lazy_pattern(rb"(?<!\w)from[ \t\f]+([\w. \t\f]*?)[ \t\f]*\Z")
 # Comments reach to the end of their line, or matching could try every length of each of them.
-_LISTED = lazy_pattern(rb"[\s\\]*(\((?:[^)#]|#[^\r\n]*(?=[\r\n]|\Z))*\)|(?:[^\r\n;#(\\]|\\(?:\r?\n|\r)?)*)")
+LISTED = lazy_pattern(rb"[\s\\]*(\((?:[^)#]|#[^\r\n]*(?=[\r\n]|\Z))*\)|(?:[^\r\n;#(\\]|\\(?:\r?\n|\r)?)*)")
 _COMMENT = lazy_pattern(rb"#[^\r\n]*")
 _AROUND_DOT = lazy_pattern(rb"[\s\\]*\.[\s\\]*")
 _IMPORTED = lazy_pattern(rb"[\s\\()]*([\w.]+|\*)(?:[\s\\]+as[\s\\]+(\w+))?")
@@ -155,13 +155,13 @@ class _File:
     def _read_imports(self) -> None:
         data = self._data
         # What looks like an import in a comment may go on over a real one, so every word counts.
-        for start in _occurrences(b"import", data):
+        for start in occurrences(b"import", data):
             line = _line_start(data, start)
             before = data[line:start]
             if data[max(0, line - 3) : line].rstrip(b"\r\n").endswith(b"\\"):
                 raise _Unclear
             module = _FROM.search(before)
-            match = _LISTED.match(data, start + len(b"import"))
+            match = LISTED.match(data, start + len(b"import"))
             assert match is not None
             listed = _AROUND_DOT.sub(b".", _COMMENT.sub(b"", match[1]))
             for item in listed.split(b","):
@@ -221,7 +221,7 @@ class _File:
 
     def _see_all(self, word: bytes) -> None:
         is_attribute = word in self._glance.attributes
-        for start in _occurrences(word, self._data):
+        for start in occurrences(word, self._data):
             if self._is_in_comment(start):
                 continue
             chain = self._chain(start, word)
@@ -345,7 +345,7 @@ def _parsed(arguments: bytes) -> ast.Call:
     return call
 
 
-def _occurrences(word: bytes, data: bytes) -> Iterator[int]:
+def occurrences(word: bytes, data: bytes) -> Iterator[int]:
     """Where `word` stands as a word of its own."""
     at = data.find(word)
     while at >= 0:

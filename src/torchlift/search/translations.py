@@ -10,6 +10,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.search.asked import Asked, Ear, Earlier, Exports
 from torchlift.search.module_files import ModuleFiles
+from torchlift.search.own_names import surely_defines
 from torchlift.search.vocabulary import Needle, encoded
 from torchlift.view import Binding, ModuleView
 from torchlift.wrappers import Wrappers
@@ -73,6 +74,7 @@ class Translations:
         self._holds = holds
         self._ear = ear
         self._stars: dict[str, bool] = {}
+        self._defined: dict[tuple[str, str], bool] = {}
         self.exports: dict[str, Exports] = {}
         self.earlier: Earlier | None = None
         self._translated: dict[_Key, str | None] = {}
@@ -88,6 +90,7 @@ class Translations:
 
     def _take_over(self, before: Translations, changed: frozenset[str]) -> None:
         self._stars = {path: star for path, star in before._stars.items() if path not in changed}
+        self._defined = {key: defined for key, defined in before._defined.items() if key[0] not in changed}
         self.exports = {path: exports for path, exports in before.exports.items() if path not in changed}
         for key, meaning in before._translated.items():
             asked = before._asked[key]
@@ -161,9 +164,13 @@ class Translations:
         path, rest = found
         if not rest:
             return self._modules.name(path)
-        exports = self._exports_of(path) if self._may_export(path, rest[0]) else _NO_EXPORTS
-        meaning = exports.names.get(rest[0])
         own = f"{self._modules.name(path)}.{rest[0]}"
+        if not self._may_export(path, rest[0]):
+            return None
+        if self._defines(path, rest[0]):
+            return ".".join([own, *rest[1:]])
+        exports = self._exports_of(path)
+        meaning = exports.names.get(rest[0])
         if meaning is None and rest[0] not in exports.names:
             through_stars = {
                 self.translate(f"{module}.{rest[0]}", path)
@@ -195,6 +202,18 @@ class Translations:
             return self._stars[path] or self._holds(path, Needle(encoded(name), whole=True))
         except OSError:
             return False
+
+    def _defines(self, path: str, name: str) -> bool:
+        """Whether it can be told without parsing a module that it defines a name, and what this means is the name itself."""
+        if path in self.exports:
+            return False
+        key = path, name
+        if key not in self._defined:
+            try:
+                self._defined[key] = surely_defines(self._data(path), encoded(name))
+            except OSError:
+                self._defined[key] = False
+        return self._defined[key]
 
     def _known_before(self, path: str) -> bool:
         """Whether an earlier run knew what the names of a file are bound to."""
