@@ -316,7 +316,7 @@ def _is_below(pin: Pin, release: str) -> bool:
     upper = [clause.public for clause in pin.clauses if clause.operator in {"<", "<=", "~="}]
     if not upper or pin.specifier is None or allows(pin.specifier, release):
         return False
-    return not any(allows(f">{release}", bound) for bound in upper)
+    return not all(allows(f">{release}", bound) for bound in upper)
 
 
 def _is_bound(pin: Pin) -> bool:

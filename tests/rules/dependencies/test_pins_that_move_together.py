@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from torchlift.dependencies.grammar import read_pin
 from torchlift.finding import Finding, Safety
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import RunOptions, analyse
+from torchlift.rules.dependencies.holding import lists_of
+from torchlift.rules.dependencies.moving import _is_below
+from torchlift.rules.dependencies.reading import sets_of
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
+from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
-from torchlift.view.text import text_kind
+from torchlift.view.text import TextView, text_kind
 from torchlift.wheels.machine import Device, Machine
 
 H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
@@ -282,3 +287,29 @@ def test_a_python_beside_a_torch_in_a_variable_is_said_to_go_with_it(tmp_path: P
     text = "jobs:\n  build:\n    parameters:\n      torch:\n        default: 1.13.1\n    docker:\n      - image: cimg/python:3.9\n    steps:\n      - run: pip install torch==<< parameters.torch >>\n"
     for finding in left(run(tmp_path, {".circleci/config.yml": text}), "TL307"):
         assert "(TL310)" in (finding.help or "")
+
+
+@pytest.mark.parametrize(
+    ("pin", "below"),
+    [
+        ("x==1.0", True),
+        ("x==2.0", False),
+        ("x<2.0", True),
+        ("x<=2.0", False),
+        ("x~=1.4", True),
+        ("x>=2.1", False),
+        ("x!=2.0", False),
+        ("x<2.0,<3", True),
+        ("x!=2.0,<3", False),
+    ],
+)
+def test_a_requirement_is_below_a_release_when_it_takes_neither_that_nor_a_later_one(pin: str, below: bool) -> None:
+    read = read_pin(pin, 0)
+    assert read is not None and _is_below(read, "2.0") is below
+
+
+@pytest.mark.parametrize(("index", "lists"), [("", 2), ('[tool.uv]\nindex-url = "https://download.pytorch.org/whl/cu121"\n', 1)])  # fmt: skip
+def test_requirements_are_one_list_where_they_share_an_index(index: str, lists: int) -> None:
+    text = f'[project]\ndependencies = ["torch>=2.1"]\noptional-dependencies.sound = ["torchaudio>=2.1"]\n{index}'
+    (item,) = sets_of(TextView("pyproject.toml", "toml", SourceText(text)))
+    assert [len(pins) for pins in lists_of(item)] == [2 // lists] * lists

@@ -62,3 +62,21 @@ def test_what_becomes_of_a_spelling_that_is_not_known_depends_on_the_parser(
     script = SCRIPT.replace("type=int", option).replace("p.parse_args()", parsed)
     result = analyse_files(tmp_path, {"train.py": script, "go.sh": f"{COMMAND}train.py\n"}, codes=frozenset({"TL205"}))
     assert [finding.message.rpartition("with a dash, ")[2] for finding in all_findings(result)] == [told]
+
+
+@pytest.mark.parametrize(
+    ("command", "says", "never"),
+    [
+        ("train.py", "passes no `--local-rank`", "If `--use_env` comes"),
+        ("$MORE train.py", "If `--use_env` comes with the rest of the command, drop it", "Drop `--use_env`, which"),
+        ("--use_env train.py", "Drop `--use_env`, which torchrun always does", "If `--use_env` comes"),
+    ],
+)
+def test_an_option_that_may_come_with_the_rest_of_a_command_is_told_where_there_is_a_rest(
+    command: str, says: str, never: str, tmp_path: Path
+) -> None:
+    found = all_findings(analyse_files(tmp_path, {"go.sh": f"{COMMAND}{command}\n"}))
+    helps = [
+        finding.help or "" for finding in found if "torch.distributed.launch" in finding.message + (finding.help or "")
+    ]
+    assert any(says in text for text in helps) and not any(never in text for text in helps), helps

@@ -11,6 +11,7 @@ from example_project import analyse_files, new_bytes
 from hint_findings import found, rewritten
 
 from torchlift.finding import Safety
+from torchlift.rules.torchscript.hints.hint_conditions import settle
 from torchlift.versions import TorchVersion
 
 
@@ -170,3 +171,24 @@ def test_the_branches_are_told_apart_in_the_advice(tmp_path: Path) -> None:
     assert "`torch.jit.is_scripting() or torch.compiler.is_exporting()`" in (finding.help or "")
     older = found(tmp_path, {"a.py": code}, "TL117", min_torch=TorchVersion(2, 6))
     assert "is_exporting" not in (older[0].help or "")
+
+
+@pytest.mark.parametrize(
+    ("condition", "constant", "quiet"),
+    [
+        ("ON and OFF", False, True),
+        ("(loud() or ON) and ON", True, False),
+        ("ON and (loud() or ON)", True, False),
+        ("(quiet or ON) and ON", True, True),
+        ("(loud() or ON) and OFF", False, False),
+        ("not (loud() or ON)", False, False),
+    ],
+)
+def test_a_condition_is_quiet_when_nothing_that_has_an_effect_goes_with_it(
+    condition: str, constant: bool, quiet: bool
+) -> None:
+    def flag(node: ast.expr) -> bool | None:
+        return {"ON": True, "OFF": False}.get(node.id) if isinstance(node, ast.Name) else None
+
+    found = settle(ast.parse(condition, mode="eval").body, flag)
+    assert (found.constant, found.quiet) == (constant, quiet)
