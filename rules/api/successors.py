@@ -92,6 +92,10 @@ _SYMBOLIC = Advice("`guard_or_false` and `guard_or_true` of the same module are 
 ADVICE: dict[str, Advice] = {
     public_name(name): advice
     for name, advice in {
+        "torch.eig": Advice(
+            "`torch.linalg.eigvals(A)` gives the eigenvalues and `torch.linalg.eig(A)` the vectors with them, both as complex numbers: what was "
+            "`.eigenvalues[:, 0]` is `.real`, `[:, 1]` is `.imag`; a symmetric matrix has `torch.linalg.eigvalsh(A)`, which are real."
+        ),
         "torch.distributed.all_gather_multigpu": _MULTI_GPU,
         "torch.distributed.all_reduce_multigpu": _MULTI_GPU,
         "torch.distributed.broadcast_multigpu": _MULTI_GPU,

@@ -91,7 +91,8 @@ def _advice(row: Gone, settings: Settings) -> str:
         hidden = " That name is private and may move again." if "._" in successor else ""
         return f"{since.opening} has the same definition as `{successor}`.{hidden}"
     package = row.release.package
-    assert row.last is not None
+    if row.last is None:
+        return f"It says: {row.evidence.partition(' raises: ')[2]}"
     if "._" in row.name:
         return f"It was never part of {package}'s interface, and torch names no successor. {row.last.opening} is the last to have it."
     return f"{row.release.opening} has nothing in its place. {row.last.opening} is the last release with it."
@@ -108,6 +109,10 @@ def _successor(row: Gone, settings: Settings) -> tuple[str, PackageRelease, str]
 
 
 EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef largest(a):\n    return torch.eig(a).eigenvalues[:, 0].max()\n",
+        why="a function that only raises",
+    ),
     Bad("from torch.utils import bottleneck\n\nprint(bottleneck)\n", why="a module"),
     Bad(
         "from torch.distributed.tensor.parallel import PairwiseParallel, parallelize_module\n\n\n"
