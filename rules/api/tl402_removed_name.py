@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.api.absence import copes_without
 from torchlift.rules.api.before_the_table import EARLIER
 from torchlift.rules.api.changes import Gone, PackageRelease, gone_names
 from torchlift.rules.api.companion_advice import ENDED
@@ -15,8 +16,12 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
+from torchlift.view.guards import is_guarded
+from torchlift.view.names import longest_target
+from torchlift.view.walk import walk
 
 _TARGETS = tuple(sorted({*gone_names(), *EARLIER, *ENDED}))
+_MODULES = frozenset({name for name, row in gone_names().items() if row.kind == "module"} | EARLIER.keys())
 
 RULE = Rule(
     code="TL402",
@@ -72,6 +77,32 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL402", context.view.path, context.view.span(use.node), message, severity, advice)
 
 
+def whole(context: Context) -> Iterator[Finding]:
+    """`import torch.gone`, which binds `torch` alone and fails all the same; where its names are used, these are reported."""
+    view, target = context.view, context.settings.target
+    for node in walk(view.tree):
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            name = "" if alias.asname is not None else longest_target(public_name(alias.name), _MODULES)
+            if (
+                not name
+                or "." not in alias.name
+                or changed_in(name) > target
+                or is_guarded(view, alias, target)
+                or copes_without(view, alias, target)
+            ):
+                continue
+            if any(use.target.startswith(name) for use in view.uses(frozenset(_TARGETS)) if use.kind != "string"):
+                continue
+            row, earlier = gone_names().get(name), EARLIER.get(name)
+            if earlier is not None:
+                message, advice = f"`{name}` was removed in torch {earlier.since}.", earlier.advice
+            elif row is not None:
+                message, advice = _message(row), _advice(row, context.settings)
+            else:
+                continue
+            yield Finding("TL402", view.path, view.span(alias), message, Severity.ERROR, advice)
+
+
 def _message(row: Gone) -> str:
     if row.raises:
         when = f"since {row.release}" if row.last is not None else f"in {row.release} and later"
@@ -109,6 +140,11 @@ def _successor(row: Gone, settings: Settings) -> tuple[str, PackageRelease, str]
 
 
 EXAMPLES = (
+    Bad(
+        "import torch\nimport torch.distributed.deprecated\nimport torchaudio.kaldi_io\n\nprint(torch.ones(1))\n",
+        why="modules that bind no name of their own",
+    ),
+    Ok("try:\n    import torch._six\nexcept ImportError:\n    pass\n", "a module that may be missing"),
     Bad(
         "import torch\n\n\ndef largest(a):\n    return torch.eig(a).eigenvalues[:, 0].max()\n",
         why="a function that only raises",
