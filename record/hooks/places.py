@@ -13,6 +13,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _STARTED_IN = os.getcwd()
 _FILES: dict[Any, Any] = {}
 _POSITIONS: dict[Any, Any] = {}
+_DYNAMO: dict[Any, Any] = {}
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -41,15 +42,31 @@ def caller(skip: int) -> Any:
     Args:
         skip: how many frames outside of the hooks stand between; 1 for a function that is watched from inside.
     """
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back
-    for _ in range(skip):
-        frame = frame.f_back if frame is not None else None
+    frame = _calling(skip)
     direct = frame is not None and not _is_torch(frame)
     while frame is not None and (_is_torch(frame) or frame.f_code.co_filename.startswith(_HERE)):
         frame = frame.f_back
     return Caller(direct, None if frame is None else place_of(frame))
+
+
+def _calling(skip: Any) -> Any:
+    """The frame that called what is watched, `skip` frames behind the hooks, and behind what dynamo put around it; None without one."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    for _ in range(skip):
+        frame = frame.f_back if frame is not None else None
+    # The first torch.compile or strict export of a process puts `torch._dynamo.disable` around `torch.jit.trace` and its like.
+    while frame is not None and _is_dynamo(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _is_dynamo(name: str) -> Any:
+    found = _DYNAMO.get(name)
+    if found is None:
+        found = _DYNAMO[name] = os.path.abspath(name).startswith(os.path.join(_torch_folder(), "_dynamo", ""))
+    return found
 
 
 def _is_torch(frame: Any) -> Any:
@@ -95,11 +112,7 @@ def place_of(frame: Any) -> Any:
 
 def inside_installed(skip: int) -> Any:
     """Name of the installed package, or of the file, that the caller of a watched function is part of."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back
-    for _ in range(skip):
-        frame = frame.f_back if frame is not None else None
+    frame = _calling(skip)
     return "" if frame is None else str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import evidence_programs as programs
 import pytest
 import torch
 
@@ -248,6 +249,10 @@ def test_what_weights_only_would_refuse_is_named(done: Done) -> None:
     assert any("net.Net" in load.unsafe_globals and load.weights_only is False for load in loads)
 
 
+@pytest.mark.skipif(
+    not hasattr(torch.serialization, "get_unsafe_globals_in_checkpoint"),
+    reason="torch 2.5 has nothing of its own to compare with",
+)
 def test_an_older_torch_is_told_the_same_about_what_weights_only_would_refuse(tmp_path: Path) -> None:
     for number, value in enumerate(({"path": Path("a"), "weight": torch.ones(2)}, {"weight": torch.ones(2)})):
         torch.save(value, tmp_path / f"{number}.pt")
@@ -259,6 +264,12 @@ def test_an_older_torch_is_told_the_same_about_what_weights_only_would_refuse(tm
     torch.jit.save(torch.jit.script(torch.nn.ReLU()), str(tmp_path / "script.pt"))
     (tmp_path / "text.pt").write_text("no archive")
     assert [unsafe_globals(str(tmp_path / name)) for name in ("script.pt", "text.pt")] == [None, None]
+
+
+def test_a_trace_after_a_compilation_is_seen_behind_what_dynamo_puts_around_it() -> None:
+    program = "import torch\n\ntorch.compile(torch.relu, backend='eager')(torch.ones(2))\ntorch.jit.trace(torch.nn.ReLU(), torch.ones(2))\n"
+    run = programs.recorded_text(program, limits={"seconds": 20, "nice": 0, "memory": 1 << 30})
+    assert (run.status, [(site.api, site.line) for site in run.sites]) == (0, [("torch.jit.trace", 4)])
 
 
 def test_no_data_is_in_the_file(done: Done) -> None:
