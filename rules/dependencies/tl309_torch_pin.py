@@ -266,6 +266,18 @@ _V100 = Machine((Device("V100", (7, 0)),), driver="595.58.03")
 
 EXAMPLES = (
     Bad(
+        "Install it:\n\n    $ pip install torch==2.1.0\n",
+        "Install it:\n\n    $ pip install torch==2.15.0\n",
+        "unsafe",
+        why="a page whose code is set in by four columns",
+        path="README.MD",
+    ),
+    Ok(
+        "Users of older cards\n    who ran pip install torch==2.1.0 may stay.\n",
+        "a sentence that is set in",
+        path="docs/cards.md",
+    ),
+    Bad(
         'import nox\n\n\n@nox.session(python="3.9")\ndef tests(session):\n    session.install("torch==2.1.0", "pytest")\n',
         'import nox\n\n\n@nox.session(python="3.11")\ndef tests(session):\n    session.install("torch==2.15.0", "pytest")\n',
         "unsafe",

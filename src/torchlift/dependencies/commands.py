@@ -95,11 +95,13 @@ def loose_pins(view: TextView, taken: Sequence[PinSet]) -> Iterator[Pin]:
 
 
 def is_command(view: TextView, line: LogicalLine, offset: int) -> bool:
-    """Whether what stands at `offset` may be run: everything outside of pages, and their code, on lines of its own or in
-    backticks."""
+    """Whether what stands at `offset` may be run: everything outside of pages, and their code, on lines of its own, by fences
+    or with nothing but four columns before it, or in backticks."""
     if view.kind != "markdown" or is_code(view, line):
         return True
     inside = offset - line.start
+    if line.text.startswith(("    ", "\t")) and line.text[:inside].strip() in {"", "$"}:
+        return True
     return any(span.start() < inside < span.end() for span in _INLINE.finditer(line.text))
 
 
