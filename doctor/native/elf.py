@@ -25,7 +25,6 @@ _SYMBOL = 24
 _STRONG = (1, 10)
 """Symbol bindings STB_GLOBAL and STB_GNU_UNIQUE: the loader refuses a library where such a one stays undefined."""
 _LARGEST_TABLE = 512 << 20
-_MAX_HEADERS = 1 << 16
 _MAX_DYNAMIC = 1 << 16
 
 

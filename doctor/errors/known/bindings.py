@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import UNREAD, KnownError
+from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread
 
 ROWS = (
     KnownError(
@@ -44,8 +44,20 @@ ROWS = (
         sources=(UNREAD,),
     ),
     KnownError(
+        id="gpu-of-amd-not-answering",
+        pattern=r"(?:in function ggml_backend_\w{1,20}_get_device_memory|hipMemGetInfo\()",
+        cause="ROCm's first question to the GPU, how much memory it has, already fails: this ROCm, or the kernel's amdgpu driver, does not support that card (an integrated GPU, Vega and older, one with HSA_OVERRIDE_GFX_VERSION), or one of several cards is such a one",
+        remedy="rocminfo | grep gfx shows the cards, rocm-smi whether they answer. Hide the ones that are not supported (HIP_VISIBLE_DEVICES=0, ROCR_VISIBLE_DEVICES=0; the integrated one can be switched off in the BIOS), take the override away, install amdgpu's driver and ROCm of one release that names the card; older cards run with Vulkan (ollama and llama.cpp have it)",
+        command="rocminfo | grep gfx; rocm-smi",
+        says=(
+            "current device: 0, in function ggml_backend_cuda_get_device_memory at /go/src/github.com/ollama/ollama/llm/llama.cpp/ggml-cuda.cu:3018\n  hipMemGetInfo(free, total)",
+        ),
+        sources=(thread("ollama/ollama", 5077, "2024-07-02"),),
+        likely=True,
+    ),
+    KnownError(
         id="model-runner-ended",
-        pattern=r"llama[ -]?runner process (?:has terminated|no longer running)|llama runner (?:exited|terminated)|model runner has unexpectedly stopped|Failed to create llama_context|Failed to load model from file|llama_init_from_model: failed|failed to (?:create context|initialize the context)|unable to (?:create|allocate) (?:context|backend buffer)|failed to allocate (?:compute|buffer|CUDA\d{1,2}) [^\n]{0,40}buffer",
+        pattern=r"llama[ -]?runner process (?:has terminated|no longer running)(?![^\n]{0,60}(?:CUDA|ROCm|HIP|Vulkan) error)|llama runner (?:exited|terminated)|model runner has unexpectedly stopped|Failed to create llama_context|Failed to load model from file|llama_init_from_model: failed|failed to (?:create context|initialize the context)|unable to (?:create|allocate) (?:context|backend buffer)|failed to allocate (?:compute|buffer|CUDA\d{1,2}) [^\n]{0,40}buffer",
         cause="llama.cpp (in Ollama, LM Studio, llama-cpp-python) could not start or keep the model: mostly its weights, its context and its buffers do not fit into the memory of the GPU; else the file is not whole or of a model that this release does not know, or the GPU's code crashed",
         remedy="The lines above it say which: ollama: journalctl -u ollama or ~/.ollama/logs/server.log, OLLAMA_DEBUG=1; llama-cpp-python: verbose=True. Memory: a smaller context (num_ctx, n_ctx=4096), fewer layers on the GPU (num_gpu, n_gpu_layers), a smaller quantization, flash attention, other programs ended (nvidia-smi). Then upgrade it, fetch the model anew, and try the CPU (CUDA_VISIBLE_DEVICES=-1)",
         command="nvidia-smi; journalctl -u ollama --no-pager | tail -50",

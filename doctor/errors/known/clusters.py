@@ -138,11 +138,15 @@ ROWS = (
     ),
     KnownError(
         id="mpi-init",
-        pattern=r"It looks like MPI_INIT failed|PML add procs failed|\*\*\* An error occurred in MPI_Init|MPIR_Init_thread|MPID_Init\(|PMIX ERROR|PMI_Init returned|PMIx_Init|ob1 .{0,40}not (reachable|selected)|At least one pair of MPI processes are unable to reach each other",
+        pattern=r"Fatal error in (?:P?MPI_Init\w{0,12}|internal_Init\w{0,12})|MPI_INIT has failed|MPIDI_OFI_\w{1,40}|PMI server not found|It looks like MPI_INIT failed|PML add procs failed|\*\*\* An error occurred in MPI_Init|MPIR_Init_thread|MPID_Init\(|PMIX ERROR|PMI_Init returned|PMIx_Init|ob1 .{0,40}not (reachable|selected)|At least one pair of MPI processes are unable to reach each other",
         cause="MPI could not connect its processes: the program was built with another MPI than starts it, or the network that it chose does not lead to the other hosts",
-        remedy="Use mpirun of the MPI that mpi4py or torch was built with (srun --mpi=pmix for Slurm); name the network: --mca btl_tcp_if_include INTERFACE (`ip -br address` lists them)",
+        remedy="Use mpirun of the MPI that mpi4py or torch was built with: which -a mpirun and python -c 'import mpi4py; print(mpi4py.get_config())' should name one installation. Under Slurm srun --mpi=list, then --mpi=pmix or pmi2; Open MPI: --mca btl_tcp_if_include INTERFACE (`ip -br address` lists them); Intel MPI: FI_PROVIDER=tcp and I_MPI_PMI_LIBRARY. Try mpirun -n 2 hostname first; torch and DeepSpeed need no MPI where torchrun starts them",
+        command="which -a mpirun; srun --mpi=list",
         checks=("library-path",),
-        says=("It looks like MPI_INIT failed for some reason; your parallel process is likely to abort.",),
+        says=(
+            "It looks like MPI_INIT failed for some reason; your parallel process is likely to abort.",
+            "Fatal error in PMPI_Init_thread: Other MPI error, error stack:",
+        ),
         sources=(UNREAD,),
         likely=True,
     ),
@@ -208,7 +212,7 @@ ROWS = (
     ),
     KnownError(
         id="ray-actor-died",
-        pattern=r"Lost connection with local raylet|raylet (process )?(exited|died|crashed)|Raylet (is terminated|died)|The actor (died unexpectedly|is dead because)|RayActorError|ActorDiedError|WorkerCrashedError|Worker unexpectedly exits with a connection error code",
+        pattern=r"marked dead because the monitor has missed too many heartbeats|local_scheduler_client\.cc|raylet_client\.cc:\d{1,5}\]? {1,4}Check failed|node_manager\.cc[^\n]{0,60}Check failed|Lost connection with local raylet|raylet (process )?(exited|died|crashed)|Raylet (is terminated|died)|The actor (died unexpectedly|is dead because)|RayActorError|ActorDiedError|WorkerCrashedError|Worker unexpectedly exits with a connection error code",
         cause="A worker or the raylet of Ray ended; why stands in its own log, or above: mostly main memory ran out (Ray kills workers at 95 %), a crash of a compiled part, or another Ray, Python or environment on that node",
         remedy="On the node that is named: ls -t /tmp/ray/session_latest/logs | head, and read the end of worker-*.err and raylet.out; sudo dmesg | grep -i oom. Memory: fewer workers or a larger RAY_memory_usage_threshold; `ray status` shows what each node has left",
         command="torchlift doctor --explain-error /tmp/ray/session_latest/logs/raylet.out",
@@ -264,7 +268,7 @@ ROWS = (
     ),
     KnownError(
         id="ray-start",
-        pattern=r"(?:current )?node timed out during startup|have not registered within the timeout|Failed to connect to GCS|No available node types can fulfill resource request|number of required GPUs exceeds the total|Some processes that the driver started failed|placement group[^\n]{0,80}(?:infeasible|cannot be scheduled)",
+        pattern=r"(?:current )?node timed out during startup|have not registered within the timeout|Failed to connect to GCS|Some processes that the driver started failed|placement group[^\n]{0,80}(?:infeasible|cannot be scheduled)",
         cause="Ray did not start or does not have what was asked for: a process of it died at once, ports or /tmp are blocked, an older cluster is still there, the machine is slow or has few file handles, or GPUs are fewer than required (CUDA_VISIBLE_DEVICES hides some)",
         remedy="ray stop --force on each node, remove /tmp/ray, then ray start --head --num-gpus=N and ray status, which shows what Ray sees; read /tmp/ray/session_latest/logs/gcs_server.out and raylet.out; ulimit -n 65536; in a container --shm-size=8g or more; behind a proxy export NO_PROXY=localhost,127.0.0.1,HEAD_IP",
         command="ray status",
@@ -301,15 +305,5 @@ ROWS = (
         says=("[LOG_CAT_ML] component basesmuma is not available but requested in hierarchy",),
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
         level="warning",
-    ),
-    KnownError(
-        id="mpi-init-failed",
-        pattern=r"Fatal error in (?:P?MPI_Init\w{0,12}|internal_Init\w{0,12})|MPI_INIT has failed|MPIDI_OFI_\w{1,40}|It looks like MPI_INIT failed|MPI_ERR_\w{1,20}: (?:internal error|unknown error)|PMI server not found|An error occurred in MPI_Init",
-        cause="MPI did not start: the launcher and the library are of different makes or releases (mpirun of Open MPI with mpi4py of MPICH or Intel MPI, srun without the matching PMI), or the network that it wants (OFI, UCX, InfiniBand) is not usable on that node or in that container",
-        remedy="which mpirun and python -c 'import mpi4py; print(mpi4py.get_config())' should name one installation. Under Slurm: srun --mpi=list, then srun --mpi=pmix or pmi2; Intel MPI: FI_PROVIDER=tcp and I_MPI_PMI_LIBRARY; MPICH: MPIR_CVAR_CH4_NETMOD=ucx. Try mpirun -n 2 hostname first, then a program of MPI without Python. DeepSpeed and torch need no MPI where torchrun starts them",
-        command="which -a mpirun; srun --mpi=list",
-        says=("Fatal error in PMPI_Init_thread: Other MPI error, error stack:",),
-        sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
-        likely=True,
     ),
 )

@@ -94,7 +94,7 @@ ROWS = (
     ),
     KnownError(
         id="conda-download",
-        pattern=r"CondaHTTPError|CondaSSLError|HTTP 000 CONNECTION FAILED|InvalidArchiveError|CondaVerificationError|ChecksumMismatchError",
+        pattern=r"CondaHTTPError|CondaSSLError|HTTP 000 CONNECTION FAILED|ChecksumMismatchError",
         cause="conda could not fetch a package or has a damaged one in its cache",
         remedy="Clear the cache and try again; behind a proxy set proxy_servers in .condarc, behind a mirror its channels",
         command="conda clean --all --yes",

@@ -89,10 +89,22 @@ ROWS = (
         wheel=True,
     ),
     KnownError(
+        id="container-host-without-driver",
+        pattern=r"load library failed: libnvidia-ml\.so\.1|nvidia-container-cli(?:\.real)?: [^\n]{0,80}libnvidia-ml\.so\.1",
+        cause="The NVIDIA container runtime of this host finds no driver library to give to the container: the driver is not installed there, Docker comes from a snap or runs rootless or in Docker Desktop's virtual machine and does not see it, or the image was built or run where no GPU is",
+        remedy="Run nvidia-smi on the host: not there: install the driver (in WSL: the one of Windows). There: use Docker's own packages instead of snap, Docker Desktop on Linux offers no GPU (docker context use default), sudo ldconfig, then restart docker. Without a GPU: leave out --gpus all, and `deploy: resources: reservations: devices` in a compose file",
+        command="nvidia-smi && snap list docker; docker context ls",
+        checks=("driver-missing", "driver-library-broken"),
+        says=(
+            "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file or directory: unknown",
+        ),
+        sources=(thread("xserrat/docker-facebook-demucs", 21, "2022-10-08"),),
+    ),
+    KnownError(
         id="no-driver",
         pattern=r"Found no NVIDIA driver|The NVIDIA Driver was not detected|libcuda\.so(\.1)?: cannot open shared object"
         r"|NVML Shared Library Not Found|couldn't find libnvidia-ml\.so library"
-        r"|load library failed: libnvidia-ml\.so\.1|could not load NVML library|initialize NVML: ERROR_LIBRARY_NOT_FOUND|libnvidia-ml\.so(\.1)?: cannot open shared object",
+        r"|could not load NVML library|initialize NVML: ERROR_LIBRARY_NOT_FOUND|libnvidia-ml\.so(\.1)?: cannot open shared object",
         cause="There is no NVIDIA driver library that this process can load",
         remedy="Install the driver; in a container, start it with the NVIDIA container runtime (--gpus all)",
         checks=("driver-missing", "driver-library-broken", "library-path"),
@@ -284,10 +296,10 @@ ROWS = (
         id="cuda-unknown",
         pattern=r"CUDA unknown error\b|Error 999\b|CUDA_ERROR_UNKNOWN"
         r"|C[Uu][Dd]A error: ?unknown error" + cuda_codes(999),
-        cause="CUDA could not start or lost its context: the device node of nvidia-uvm is missing, or the machine was suspended",
-        remedy="Load the module, or restart",
-        command="sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",
-        checks=("cuda-unknown-error", "device-permissions"),
+        cause="CUDA could not start, or lost its context. At the first use of CUDA: the device node of nvidia-uvm is missing, or the machine was suspended. In a program that had run for a while: the driver gave up on the GPU (an Xid in the kernel's log: memory, power, the bus), or a kernel before it broke the context",
+        remedy="First see which: does python -c 'import torch; torch.zeros(1).cuda()' work in a new process? No: load the module anew (sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm), or restart. Yes: sudo dmesg | grep -i xid, nvidia-smi -q -d ECC,PERFORMANCE, CUDA_LAUNCH_BLOCKING=1 names the call, and `torchlift doctor --smoke burn` loads the card; when it comes at random places on one machine only, it is the hardware or its driver, else a kernel (switch flash-attn, custom kernels and CUDA graphs off in turn)",
+        command="python -c 'import torch; torch.zeros(1).cuda()'; sudo dmesg | grep -i xid",
+        checks=("cuda-unknown-error", "device-permissions", "xid-errors"),
         says=(
             "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env "
             "variable CUDA_VISIBLE_DEVICES after program start. Setting the available devices to be zero.",

@@ -433,8 +433,8 @@ ROWS = (
         pattern=r"cannot import name '(?P<name>\w{1,60})' from '(?P<package>(pyannote|gradio|fastai|kornia|monai|whisperx|espnet\d?|speechbrain|nemo|pytorch3d|basicsr|mamba_ssm|sentence_transformers|optimum|auto_gptq"
         r"|bitsandbytes|torchao|torchdata|torchrl|tensordict|ultralytics|onnxruntime|onnx|ray|nerfstudio|lightning_fabric|lightning_utilities|jax|keras|tensorflow|gymnasium|stable_baselines3|huggingface_hub|google\.protobuf|pydantic)[\w.]{0,60})'"
         r"|No module named '(?P<package2>(pyannote\.audio|fastai|monai|kornia|nemo|speechbrain|basicsr|pytorch3d|torchdata|torchao|ultralytics|onnxruntime|gradio|keras|optimum|bitsandbytes)\.[\w.]{1,60})'",
-        cause="The installed release of {package} has no such name or module: the code was written for a newer or an older one",
-        remedy="Install the release that the program names; where it names none, one of the time when the code was written (pip index versions lists them)",
+        cause="The installed release does not have {package}, or not that name in it: the code was written for a newer or an older one",
+        remedy="Install the release that the program names; where it names none, one of the time when the code was written (pip index versions lists them; pip show says which is there). speechbrain.inference came with 1.0 and took the place of speechbrain.pretrained",
         says=(
             "ImportError: cannot import name 'Pipeline' from 'pyannote.audio' (/path/lib/python3.9/site-packages/pyannote/audio/__init__.py)",
             "ModuleNotFoundError: No module named 'pyannote.audio.core'",

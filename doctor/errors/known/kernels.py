@@ -68,8 +68,9 @@ ROWS = (
         pattern=r"Memory access fault by GPU node|HSA_STATUS_ERROR_(EXCEPTION|MEMORY_FAULT|OUT_OF_RESOURCES|MEMORY_APERTURE"
         r"_VIOLATION)|HIP error: an illegal memory access",
         cause="A kernel on an AMD GPU touched memory that is not its own: most often a card that this ROCm does not support "
-        "runs code of another one (HSA_OVERRIDE_GFX_VERSION)",
-        remedy="Take the override away and install the torch for a ROCm that supports the card; look at the kernel log (amdgpu)",
+        "runs code of another one (HSA_OVERRIDE_GFX_VERSION), a ROCm older than a new card, or a compiled extension that was written for CUDA and only translated (fused kernels of apex, Megatron, flash-attn, bitsandbytes)",
+        remedy="Is HSA_OVERRIDE_GFX_VERSION set (env | grep HSA)? Take it away, and install the torch for a ROCm that supports the card (rocminfo | grep gfx). Is it not: does plain torch run (python -c 'import torch; x=torch.rand(2048,2048).cuda(); print((x@x).sum())')? Then an extension is the cause: switch fused kernels off (--no-gradient-accumulation-fusion, attention sdpa or eager) and build each for this card (PYTORCH_ROCM_ARCH=gfx90a). AMD_SERIALIZE_KERNEL=3 names the kernel; at the first exchange between GPUs: a newer ROCm, NCCL_P2P_DISABLE=1; the kernel log has amdgpu's own lines",
+        command="env | grep -i 'HSA\\|ROCM'; rocminfo | grep gfx; sudo dmesg | grep amdgpu | tail",
         checks=("forgotten-switches", "torch-other-vendor"),
         says=(
             "Memory access fault by GPU node-1 (Agent handle: 0x55f3f40) on address 0x7f0000000000. Reason: Page not present "
@@ -78,6 +79,7 @@ ROWS = (
         sources=(
             thread("pytorch/pytorch", 109929, "2023-09-25"),
             thread("ROCm/legacy-rocm-build", 5051, "2026-01-09"),
+            thread("deepspeedai/Megatron-DeepSpeed", 201, "2023-08-25"),
         ),
         likely=True,
     ),

@@ -269,10 +269,10 @@ ROWS = (
     ),
     KnownError(
         id="unresolved-externals",
-        pattern=r"LNK(2001|2019): unresolved external symbol|undefined reference to `(?P<symbol>(c10|at|torch|cu\w|nvrtc|ncc?l)[\w:]{1,80})",
+        pattern=r"LNK(2001|2019): unresolved external symbol|undefined reference to (?:`|')(?P<symbol>(c10|at|torch|cu\w|nvrtc|ncc?l|cudnn|curand|nvToolsExt|nvtx)[\w:]{1,80})",
         cause="What was compiled calls {symbol}, which none of the libraries that it is linked with has: built for another release of torch or CUDA, without a "
         "library, or with the other C++ ABI (_GLIBCXX_USE_CXX11_ABI)",
-        remedy="Build with the headers and libraries of one torch; with CMake use ${TORCH_LIBRARIES}, and on Linux libtorch with the cxx11 ABI",
+        remedy="Build with the headers and libraries of one torch; with CMake use ${TORCH_LIBRARIES}, and on Linux libtorch with the cxx11 ABI. nvrtc..., cu... and cuda... are of CUDA, not of torch: find_package(CUDAToolkit) and CUDA::nvrtc CUDA::cuda_driver CUDA::cudart, or -L/usr/local/cuda/lib64 -lnvrtc -lcudart and, for names cuModule..., cuLaunch..., the driver's -lcuda (-L/usr/local/cuda/lib64/stubs)",
         checks=("extension-abi", "toolkit-mismatch"),
         says=(
             'error LNK2001: unresolved external symbol "__declspec(dllimport) public: static void __cdecl c10::Error"',
@@ -299,5 +299,18 @@ ROWS = (
         sources=(UNREAD,),
         likely=True,
         general=True,
+    ),
+    KnownError(
+        id="torch-imported-twice",
+        pattern=r"tp_dict == nullptr INTERNAL ASSERT|already has a docstring|cannot load module more than once per process|cannot load numpy\._core\._multiarray_umath more than once|module functions cannot set METH_CLASS",
+        cause="torch (or NumPy, or an extension) is started a second time in one process: an import before it failed half-way, it was installed anew or reloaded while a notebook was running, or two copies of it are on the path",
+        remedy="Restart the process (in a notebook: Kernel > Restart, Colab: Runtime > Restart session) and import torch first. It comes again at the first import: that import's own, first error is the one to mend (python -c 'import torch' in a new shell shows it), and python -m pip list | grep -i torch, python -c 'import torch; print(torch.__file__)' whether there are two",
+        command="python -c 'import torch; print(torch.__file__)'",
+        checks=("several-torch-copies", "torch-import-fails"),
+        says=(
+            'RuntimeError: THPDtypeType.tp_dict == nullptr INTERNAL ASSERT FAILED at "../torch/csrc/Dtype.cpp":139, please report a bug to PyTorch.',
+            "RuntimeError: function '_has_torch_function' already has a docstring",
+        ),
+        sources=(thread("SonySemiconductorSolutions/mct-model-optimization", 357, "2022-08-29"), UNREAD),
     ),
 )

@@ -253,10 +253,10 @@ ROWS = (
     KnownError(
         id="cuda-in-fork",
         pattern=r"Cannot re-initialize (CUDA|XPU) in forked subprocess|can't create new processes if CUDA is already initialized"
-        r"|(CUDA|HIP) error: initialization error|CUDA has been initialized before the (?:`?notebook_launcher|fork)",
+        r"|(CUDA|HIP) error: initialization error|cuda runtime error \(3\)|CUDA has been initialized before the (?:`?notebook_launcher|fork)",
         cause="The parent process used the GPU before it forked (as data loader workers do on Linux), and CUDA does not survive a "
         "fork",
-        remedy="Keep tensors in the Dataset on the CPU (map_location='cpu'), or start workers with the method spawn (DataLoader(multiprocessing_context='spawn'), torch.multiprocessing.set_start_method('spawn')); start training "
+        remedy="Keep tensors in the Dataset on the CPU (map_location='cpu'), or start workers with the method spawn (DataLoader(multiprocessing_context='spawn'), torch.multiprocessing.set_start_method('spawn')), and import nothing that touches the GPU in the parent; start training "
         "before anything uses the GPU, in a notebook after a restart of its kernel. Where nothing forks, the driver is at fault: `torchlift doctor`",
         likely=True,
         says=(

@@ -122,8 +122,21 @@ ROWS = (
         sources=(_UNREAD,),
     ),
     KnownError(
+        id="jax-probing-remark",
+        pattern=r"(?:INFO|DEBUG)[^\n]{0,100}Unable to initialize backend '(?P<name>\w{1,12})'|Unable to initialize backend '(?P<name2>rocm|tpu|tpu_driver|interpreter|plugin|METAL|xpu)'",
+        cause="JAX asks at its start for every kind of device that it knows, and there is no {name} here; where it then finds the device that is meant, this says nothing",
+        remedy="Nothing has to be done where python -c 'import jax; print(jax.devices())' shows the GPU (or the CPU, where that is meant). If it does not: JAX_PLATFORMS=cuda makes it say why, and pip install -U 'jax[cuda12]' (or cuda13) brings what it needs",
+        command="python -c 'import jax; print(jax.devices())'",
+        says=(
+            "INFO:jax._src.xla_bridge:Unable to initialize backend 'rocm': module 'jaxlib.xla_extension' has no attribute 'GpuAllocatorConfig'",
+            "Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: libtpu.so: cannot open shared object file: No such file or directory",
+        ),
+        sources=(thread("Physical-Intelligence/openpi", 386, "2025-03-17"),),
+        level="warning",
+    ),
+    KnownError(
         id="jax-back-end",
-        pattern=r"Unable to initialize backend '(?P<name>\w{1,12})'|TPU initialization failed|DNN library initialization failed|ptxas exited with non-zero error code|No GPU/TPU found, falling back|CUDA-enabled jaxlib is not installed",
+        pattern=r"Unable to initialize backend '(?P<name>(?!rocm|tpu|interpreter|plugin|METAL|xpu)\w{1,12})'|TPU initialization failed|DNN library initialization failed|ptxas exited with non-zero error code|No GPU/TPU found, falling back|CUDA-enabled jaxlib is not installed",
         cause="JAX or torch_xla does not get its device ({name}): jaxlib without CUDA is installed, its CUDA libraries or cuDNN are not those it wants (LD_LIBRARY_PATH, torch's in the same environment), the driver is too old, or another process holds the TPU",
         remedy="pip install -U 'jax[cuda12]' (or cuda13) and unset LD_LIBRARY_PATH; a TPU: sudo lsof -w /dev/accel* /dev/vfio/*; PJRT_DEVICE=TPU or CUDA for torch_xla. JAX and torch in one environment: only with one CUDA release",
         checks=("library-path", "driver-too-old"),

@@ -356,6 +356,17 @@ ROWS = (
         sources=(thread("NASA-PDS/PyTrk234", 7, "2025-05-21"),),
     ),
     KnownError(
+        id="several-requirements-on-a-line",
+        pattern=r"Invalid requirement: '(?P<name>[\w.\[\]-]{1,40} ?[=<>~!]=[\w.+*]{1,30} {1,4}[\w.-]{1,40} ?(?:[=<>~!]=|@)[^'\n]{0,80})",
+        cause="One line of the requirements file holds several requirements ({name}), which pip does not read: the file is for another program (the project's own setup script splits its lines), or its line ends were lost",
+        remedy="Run the project's setup, which reads that file itself (setup.sh, setup.py, its launcher), or put each requirement on a line of its own: sed 's/ \\([A-Za-z]\\)/\\n\\1/g' FILE. torch's +cu118 builds need their index: pip install torch==... torchvision==... --index-url https://download.pytorch.org/whl/cu118",
+        says=(
+            "ERROR: Invalid requirement: 'torch==2.0.1+cu118 torchvision==0.15.2+cu118' (from line 1 of requirements_linux.txt)",
+        ),
+        sources=(thread("bmaltais/kohya_ss", 1088, "2023-06-27"),),
+        wheel=True,
+    ),
+    KnownError(
         id="pip-arguments",
         pattern=r"ERROR: Invalid requirement: '(?P<name>[^'\n]{1,80})|setuptools-scm was unable to detect version|can't be installed because it doesn't have a source distribution or wheel for the current platform|error: could not find `?(?P<name2>cargo|rustc)",
         cause="The installer cannot use what it was given: a requirement that is misspelt ({name}: one `=` for two, a space, a conda name), sources without their git history, or a lock file made on another platform",

@@ -117,7 +117,7 @@ ROWS = (
     ),
     KnownError(
         id="container-killed",
-        pattern=r"exit(ed with|ed)? \(?(code|status):? \(?137\b|returned a non-zero code: 137\b|exit code: 137\b|Exit Code: 137\b|^Killed$",
+        pattern=r"exit(ed with|ed)? \(?(code|status):? \(?137\b|returned a non-zero code: 137\b|exit code: 137\b|Exit Code: 137\b|^Killed$|: line \d{1,6}: {1,4}\d{1,9} Killed\b",
         cause="The process was killed by the system (signal 9): the memory of the host or the container's limit was used up, or someone stopped it",
         remedy="Give it more memory (Docker Desktop's settings, --memory, the pod's limit), use fewer workers and smaller batches, load files with mmap; builds with MAX_JOBS=1; dmesg says whether it was the OOM killer",
         command="sudo dmesg -T | grep -i 'out of memory\\|oom' | tail",

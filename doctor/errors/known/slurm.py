@@ -113,6 +113,17 @@ _REASONS = (
 
 ROWS = (
     KnownError(
+        id="slurm-memory-not-named",
+        pattern=r"memory limit must be provided|[Mm]emory (?:required|must be (?:specified|requested))[^\n]{0,40}(?:job|--mem)|(?:sbatch|srun|salloc): error: [^\n]{0,60}(?:must|have to) (?:specify|set|request|provide|give) [^\n]{0,30}mem",
+        cause="This cluster takes no job that does not say how much memory it needs; what stands behind it (Invalid feature specification, submission failed) follows from that",
+        remedy="Add --mem=32G (of a node) or --mem-per-cpu=4G, or --mem-per-gpu, to the #SBATCH lines or to what the program hands to Slurm (its resources or template); scontrol show config | grep -i mem and sinfo -o '%P %m' show what there is",
+        command="sinfo -o '%P %m %c'",
+        says=(
+            "sbatch: error: memory limit must be provided for shared jobs\nsbatch: error: Batch job submission failed: Invalid feature specification",
+        ),
+        sources=(thread("scalableminds/webknossos-libs", 1237, "2025-01-21"),),
+    ),
+    KnownError(
         id="slurm-refused",
         pattern=rf"(?:sbatch|srun|salloc|scancel|scontrol)(?:\.exe)?: (?:error|fatal): [^\n]{{0,120}}?(?P<term>{'|'.join(text for text, _ in _REASONS)})",
         cause="Slurm does not take the request: {meaning}",

@@ -279,6 +279,33 @@ ROWS = (
         likely=True,
     ),
     KnownError(
+        id="torchscript-source",
+        pattern=r"Can't get source for <|TorchScript requires source access|could not get source code|OSError: source code not available",
+        cause="TorchScript and some exporters read a function's Python file, and there is none: a program that was packed (PyInstaller, Nuitka, .pyc alone), code from a notebook, exec or python -c, or a function that a decorator or a C extension put in its place",
+        remedy="Run that step from an installation with its .py files (a clone and pip install, not the packed program); where you pack it: PyInstaller --add-data or module_collection_mode={'PACKAGE': 'py'} (torch and the packages with @torch.jit.script), or PYTORCH_JIT=0 where nothing is exported. In a notebook write the function into a module and import it",
+        command="PYTORCH_JIT=0 python PROGRAM",
+        says=(
+            "Can't get source for <function fused_add_tanh_sigmoid_multiply at 0x000001F848DAC3A0>. TorchScript requires source access in order to carry out compilation, make sure original .py files are available.",
+        ),
+        sources=(thread("w-okada/voice-changer", 354, "2023-06-28"), torch_file("torch/_sources.py")),
+    ),
+    KnownError(
+        id="onnx-not-parsed",
+        pattern=r"Failed to parse ONNX model|Does the model file exist and contain a valid ONNX model|Failed to parse the ONNX|In node -?\d{1,6} \(parse\w{0,20}\)|Could not load model file [^\n]{0,160}\.onnx",
+        cause="There is no whole ONNX file to read: the export before it failed or was interrupted (its own error stands above), an earlier half-written file was kept, the weights beside it (NAME.onnx_data) are not there, or TensorRT does not know an operator (then a line `[TRT] [E]` names it)",
+        remedy="Look above for the error of torch.onnx.export and ask for that one (memory and tensors on two devices are frequent). Delete the .onnx and everything that was cached beside it, and export again; python -c \"import onnx; onnx.checker.check_model('FILE.onnx')\" says whether the file is whole (give the path, not the object, above 2 GB)",
+        command="python -c \"import onnx; onnx.checker.check_model('FILE.onnx')\"",
+        says=(
+            "polygraphy.exception.exception.PolygraphyException: Failed to parse ONNX model. Does the model file exist and contain a valid ONNX model?",
+        ),
+        sources=(
+            thread("NVIDIA/Stable-Diffusion-WebUI-TensorRT", 262, "2024-11-29"),
+            thread("NVIDIA/Stable-Diffusion-WebUI-TensorRT", 270, "2024-03-11"),
+        ),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
         id="any-tensorrt",
         pattern=r"\[TRT\]:? ?(\[E\]|\d{1,2}:|E:)|\[E\] (\[TRT\] )?\d{0,2}:? ?\[\w{1,40}\.cpp|\[TensorRT\] ERROR|Error Code \d{1,2}: [A-Z]\w{2,20} ?\w{0,12} \(|IBuilder::build\w{1,30}: Error Code",
         cause="TensorRT itself gives up on this network or engine; `Error Code N:` and the text behind it name the layer and its own reason. Most often the engine was built by another TensorRT or for another GPU, a shape lies outside of the profile, or this release "

@@ -308,4 +308,16 @@ ROWS = (
         sources=(thread("RVC-Project/Retrieval-based-Voice-Conversion-WebUI", 1684, "2024-01-07"),),
         likely=True,
     ),
+    KnownError(
+        id="xpu-free-memory",
+        pattern=r"doesn't support querying the available free memory",
+        cause="Intel's driver does not tell how much memory is free on this GPU (integrated ones, and releases of the driver without Sysman), and vLLM and others ask for it (torch.xpu.mem_get_info)",
+        remedy="Let the driver answer: export ZES_ENABLE_SYSMAN=1, a newer compute runtime (intel-opencl-icd, libze1) and torch 2.8 or newer; in a container pass /dev/dri and the groups video and render. An integrated GPU may not answer at all: take a program that does not ask (llama.cpp with SYCL or Vulkan, OpenVINO), or a separate card",
+        command="export ZES_ENABLE_SYSMAN=1",
+        says=(
+            "RuntimeError: The device (Intel(R) Graphics [0x7d51]) doesn't support querying the available free memory.",
+        ),
+        sources=(thread("vllm-project/vllm", 20743),),
+        likely=True,
+    ),
 )
