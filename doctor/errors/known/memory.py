@@ -77,7 +77,7 @@ ROWS = (
         pattern=r"Unexpected bus error encountered in worker|insufficient shared memory|unable to (write to|resize|allocate)"
         r".{0,40}</?torch_\w{0,60}|No space left on device.{0,40}/dev/shm|DataLoader worker \(pid\(?s?\)? .{1,60}\) is killed by "
         r"signal: Bus error|Error while creating shared memory segment|failed to extend /dev/shm|posix_fallocate.{0,40}No space"
-        r"|\bshared memory object .{0,80}No space left",
+        r"|\bshared memory object .{0,80}No space left|Bus error\b.{0,40}out of shared memory",
         cause="/dev/shm is full or too small: data loader workers and NCCL hand data over in it, and containers get 64 MiB",
         remedy="Give the container more shared memory (--shm-size=8g or --ipc=host; in Kubernetes an emptyDir of medium Memory "
         "at /dev/shm)",
