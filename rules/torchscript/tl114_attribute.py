@@ -194,6 +194,12 @@ EXAMPLES = (
         why="annotated in the class already",
     ),
     Bad(
+        _module("self.seen = torch.jit.Attribute(made(x), int)"),
+        _module("self.seen = made(x)"),
+        safety="unsafe",
+        why="a value that a call gives",
+    ),
+    Bad(
         _module("self.flag: torch.jit.Attribute(bool) = None"),
         _module("self.flag: bool = None"),
         why="used as an annotation",

@@ -66,3 +66,21 @@ def test_what_one_program_loads_follows_the_imports_of_edited_files(tmp_path: Pa
     assert not in_one_program(project, "a.py", "c.py") and foreign_packages(project) == ()
     project = project.with_texts({"d.py": SourceText("locate(name)\n")})
     assert in_one_program(project, "a.py", "c.py")
+
+
+def test_whether_a_name_is_imported_is_asked_of_what_a_file_says_now(tmp_path: Path) -> None:
+    files = {"a.py": "x = 1\n", "b.py": "import a\n\nx = 1\nprint(a.y)\n", "c.py": "x = 1\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    project = Project(tmp_path, tuple(files))
+
+    def is_imported() -> bool:
+        view = project.view("a.py")
+        assert view is not None
+        return project.may_be_imported(view, view.scopes.module.bindings["x"][0])
+
+    assert not is_imported()
+    project = project.with_texts({"b.py": SourceText("from a import x\n")})
+    assert is_imported()
+    project = project.with_texts({"b.py": SourceText("import a\n\nx = 1\nprint(a.y)\n")})
+    assert not is_imported()

@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from example_project import all_findings, analyse_files
 from torch_programs import TorchPrograms
 
+from torchlift.finding import Severity
 from torchlift.rules.api import changes
 from torchlift.rules.api.before_the_table import EARLIER
 from torchlift.rules.api.deprecated_in_c import SAID_IN_C
@@ -299,3 +301,18 @@ def test_every_usual_spelling_of_a_target_holds_a_trigger(code: str) -> None:
         module, _, name = target.rpartition(".")
         assert matches(f"import {module} as m\nm.{name}()\n".encode()), target
         assert matches(f"from {module} import {name}\n{name}()\n".encode()), target
+
+
+def test_what_only_a_page_calls_deprecated_is_information_and_what_warns_is_a_warning(tmp_path: Path) -> None:
+    rows = changes.deprecated_names()
+    seen: dict[bool, set[Severity]] = {True: set(), False: set()}
+    for documented in seen:
+        names = [
+            name for name, row in rows.items() if (" documents: " in row.evidence) is documented and row.until is None
+        ]
+        lines = "".join(f"x = {name}(y)\n" for name in names[:20])
+        result = analyse_files(
+            tmp_path / str(documented), {"a.py": f"import torch\n\n{lines}"}, codes=frozenset({"TL403"})
+        )
+        seen[documented] = {finding.severity for finding in all_findings(result)}
+    assert seen == {True: {Severity.INFO}, False: {Severity.WARNING}}

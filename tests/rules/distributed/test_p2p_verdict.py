@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import ast
+
+import pytest
 from exchange_patterns import (
     Pattern,
     Written,
@@ -15,6 +18,7 @@ from exchange_patterns import (
 
 from torchlift.rules.distributed.p2p.engines.explanation import rank_by_rank
 from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict, Judgement, judge
+from torchlift.rules.distributed.p2p.interpreter.messages import _peer_text
 
 
 def judged(pattern: Pattern) -> Judgement:
@@ -77,3 +81,17 @@ def test_many_ranks_are_not_all_told() -> None:
 def test_a_collective_in_front_of_a_message_is_named() -> None:
     told = rank_by_rank(judged(across_a_collective).now, 2)
     assert any("`collective`" in line and "stands behind" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("dist.send(x, rank + 1)", "rank + 1"),
+        ("dist.send(x, dst=after)", "after"),
+        ("dist.send(x, group_dst=1)", "1"),
+        ("dist.send(x)", "dst"),
+    ],
+)
+def test_the_other_rank_is_told_as_the_call_writes_it(call: str, told: str) -> None:
+    node = ast.parse(call, mode="eval").body
+    assert isinstance(node, ast.Call) and _peer_text(node, "dst", "group_dst") == told
