@@ -32,7 +32,7 @@ from torchlift.rules.torchscript.proofs.recorded_capture import (
 )
 from torchlift.rules.torchscript.values.kept_entry import plain_entry
 from torchlift.rules.torchscript.values.measured_beside import measured_beside
-from torchlift.rules.torchscript.values.stale_comments import stale_above
+from torchlift.rules.torchscript.values.stale_comments import needed_as_said, stale_above, without_type_comment
 from torchlift.rules.torchscript.values.stale_names import without_second_name
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
@@ -54,6 +54,7 @@ def without_decorator(
         uses.calls = calls_as_attribute(view, node.name)
     elif (binding := _binding_of(view, node)) is not None:
         uses = read_uses(view, binding, context.project, drops=True)
+    uses.doubts += filter(None, (needed_as_said(view, node),))
     if below:
         uses.doubts.append(f"scripting left out what `@{one_line(view, below[0])}` does, which is done from now on")
     rewrites: tuple[Rewrite, ...] = (DropDecorator(view.span(decorator)),)
@@ -89,8 +90,8 @@ def without_call(
     template = compiled or Template("$value", (("value", view.span(value)),))
     shown = one_line(view, value)
     title = f"Put `torch.compile({shown})` in its place" if compiled is not None else f"Use `{shown}` itself"
-    rewrites = (ReplaceExpression(span, template),)
     parent = view.parent(call)
+    rewrites = (ReplaceExpression(span, template), *without_type_comment(view, parent))
     match parent:
         case ast.Assign(targets=[ast.Name() as target]):
             again = _bound_by(view, target)
@@ -103,7 +104,7 @@ def without_call(
                     (DeleteStatement(view.span(parent), stale_above(view, parent)),),
                     f"Leave `{target.id}` as it is",
                 )
-            elif compiled is None and not uses.rewrites:
+            elif compiled is None and not uses.rewrites and len(rewrites) == 1:
                 rewrites = without_second_name(view, parent, value) or rewrites
         case ast.Assign(targets=[ast.Attribute() as target]):
             if compiled is None and view.text(target) == view.text(value):
@@ -126,7 +127,7 @@ def without_call(
             other = orelse if body is call else body
             if view.text(other) == view.text(value) and is_repeatable(view, test):
                 rewrites = (ReplaceExpression(view.span(parent), template),)
-    uses.doubts += filter(None, (measured_beside(view, call, value),))
+    uses.doubts += filter(None, (measured_beside(view, call, value), needed_as_said(view, view.statement(call))))
     if definition is not None and (function := definition[1]).decorator_list:
         uses.doubts.append(
             f"scripting compiled what stands under the decorators of `{function.name}`, which are at work from now on"

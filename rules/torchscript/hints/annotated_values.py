@@ -7,6 +7,7 @@ import ast
 from torchlift.finding import DeleteStatement, InsertStatements, ReplaceExpression, Rewrite, Template
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.whole_statements import assigns_itself
+from torchlift.rules.analysis.values.repeatable import is_repeatable
 from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -61,7 +62,8 @@ def without_hint(view: ModuleView, call: ast.Call, kind: ast.expr, value: ast.ex
     parent = view.parent(call)
     if isinstance(statement, ast.Assign) and parent is statement and len(statement.targets) == 1:
         target = statement.targets[0]
-        if assigns_itself(view, statement, value):
+        same = isinstance(target, (ast.Attribute, ast.Subscript)) and view.text(target) == view.text(value)
+        if assigns_itself(view, statement, value) or (same and is_repeatable(view, target)):
             return Written("Remove the assignment", (DeleteStatement(view.span(statement)),))
         text = _one_line(view, statement)
         if text is not None and _may_be_annotated(view, target) and _is_quiet(view, value) and _is_lasting(view, kind):

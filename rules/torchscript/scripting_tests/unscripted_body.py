@@ -33,6 +33,7 @@ from torchlift.rules.torchscript.scripting_tests.scripting_switches import (
     without_switch,
 )
 from torchlift.rules.torchscript.scripting_tests.unbound_names import first_unbound
+from torchlift.rules.torchscript.values.script_readers import script_reader
 from torchlift.rules.torchscript.values.stale_comments import SPEAKS, without_stale_comments
 from torchlift.rules.torchscript.values.stale_names import CHANGES, still_means
 from torchlift.rules.torchscript.values.takers import taker_by
@@ -359,13 +360,19 @@ class UnscriptedBody:
         if self.values.given_to(node) is not None:
             return
         taker = taker_by(self.values.project, called_name(node)) if self.values.target(node) not in MAKERS else None
-        if taker is not None and any(self.values.depends(argument) for argument in node.args):
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if taker is not None and any(self.values.depends(argument) for argument in given):
             raise NotTheSame(
                 f"the value is handed to `{self.view.text(node.func)}` on line {node.lineno}, and {taker} needs it as TorchScript"
             )
-        for argument in node.args:
-            if self.values.original(argument) is not None and (where := self._taker(node)) is not None:
-                self.doubts.append(f"the value is handed to `{where}` on line {node.lineno}")
+        for argument in given:
+            if self.values.original(argument) is None or (where := self._taker(node)) is None:
+                continue
+            if (reader := script_reader(self.view, node, argument, self.values.project)) is not None:
+                shown = self.view.text(node.func)
+                about = f"and {reader} asks it for what only TorchScript has"
+                raise NotTheSame(f"the value is handed to `{shown}` on line {node.lineno}, {about}")
+            self.doubts.append(f"the value is handed to `{where}` on line {node.lineno}")
 
     def _taker(self, node: ast.Call) -> str | None:
         """The name of a function that may want a scripted value; None if it does not."""

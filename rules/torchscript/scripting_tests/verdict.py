@@ -19,6 +19,7 @@ from torchlift.rules.analysis.places.purpose import (
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.functions.known_differences import shows_number
 from torchlift.rules.torchscript.scripting_tests.checks import asserts, expects
 from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted, overrides
 from torchlift.rules.torchscript.scripting_tests.made_alike import expects_otherwise, made_alike
@@ -33,6 +34,7 @@ from torchlift.rules.torchscript.scripting_tests.successor_test import successor
 from torchlift.rules.torchscript.scripting_tests.twins import near_twins, same_test, twin_of
 from torchlift.rules.torchscript.scripting_tests.unscripted_body import CannotReplace, NotTheSame, UnscriptedBody
 from torchlift.rules.torchscript.scripting_tests.written_files import missing_file
+from torchlift.rules.torchscript.values.stale_comments import needed_as_said
 from torchlift.torchscript_intent import UNDECIDED
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -241,6 +243,10 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     if (compiled := _compiled_line(values.view, reduction)) is not None:
         about = "scripted code it refuses or leaves as it is, and whether it compiles the plain code only a run tells"
         return WholeVerdict(f"Not rewritten: `torch.compile` is called on line {compiled}; {about}.", None)
+    scripted = any(use.kind == "decorator" and use.target == "torch.jit.script" for use in values.uses)
+    if scripted and (numbered := shows_number(values.view, values.function)) is not None:
+        about = f"line {numbered} shows a dtype, a layout or a memory format, which is a number in TorchScript"
+        return WholeVerdict(f"Not rewritten: {about}.", None)
     try:
         body = UnscriptedBody(values, same, reduction)
     except CannotReplace:
@@ -252,6 +258,7 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
         return None
     title = "Test the plain code instead"
     doubts = body.doubts
+    doubts += filter(None, (needed_as_said(values.view, values.function),))
     if (expected := next(filter(expects, reduction.kept), None)) is not None:
         doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
     if _has_to_fail(values.function):

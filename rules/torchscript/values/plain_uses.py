@@ -15,6 +15,7 @@ from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.rules.torchscript.facts.value_consumers import takes_torchscript
 from torchlift.rules.torchscript.modules.export_obstacles import export_obstacle
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk
+from torchlift.rules.torchscript.values.script_readers import script_reader
 from torchlift.rules.torchscript.values.scripted_whole import given_to_scripted, part_of_scripted
 from torchlift.rules.torchscript.values.takers import first_taker, name_on, taker_by
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
@@ -146,6 +147,8 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
     called = name_on(view, node)
     if called is not None and (taker := taker_by(project, called)) is not None:
         return "script_only", f"{where}, and {taker} needs it as TorchScript"
+    if (reader := script_reader(view, call, node, project)) is not None:
+        return "script_only", f"{where}, and {reader} asks it for what only TorchScript has"
     return "doubt", f"{where}, which was not read"
 
 

@@ -16,6 +16,11 @@ _SAYS_MORE = lazy_pattern(
     r"(?i)\b(?:and|but|check|verify|ensure|assert|that|because|since|so|test|compare|not|todo|fixme)\b"
 )
 _MOST_WORDS = 8
+_NEEDS = lazy_pattern(
+    r"(?i)\bonly (?:works?|runs?|valid|correct|true|possible)\b[^.]*\b(?:script|jit|trac)"
+    r"|\b(?:has|have|needs?|must) (?:to )?be (?:script|trac|compil)|\brequires? (?:torch ?script|script|jit|trac)"
+)
+_TYPED = lazy_pattern(r"\s*(#\s*type:\s*(?:torch\.jit\.)?(?:ScriptModule|ScriptFunction)\s*)")
 _OF_COMPILER = lazy_pattern(r"(?i)torch[ -]?script|torch\.jit\b|\bjit\b")
 _OF_MORE = lazy_pattern(
     r"(?i)\b(?:todo|fixme|xxx|hack|onnx|export\w*|dynamo|inductor|torch\.compile|trac(?:e|ed|ing)|xla|http\w*|issues?)\b|[.!?;:] +\w"
@@ -35,6 +40,25 @@ def stale_above(view: ModuleView, statement: ast.stmt, *, captured: bool = True)
         if begins and (_of_compiler(text) or (captured and count == len(comments) and _is_label(text))):
             return count
     return 0
+
+
+def needed_as_said(view: ModuleView, statement: ast.stmt) -> str | None:
+    """A clause about a comment above a statement that says it works scripted only; None if none does."""
+    said = " ".join(reversed([comment.lstrip("# ").rstrip() for comment in comments_above(view, statement)]))
+    if _NEEDS.search(said) is None:
+        return None
+    return f'the comment above line {statement.lineno} says that scripting is needed there ("{said[:80]}")'
+
+
+def without_type_comment(view: ModuleView, statement: ast.AST | None) -> tuple[EditComment, ...]:
+    """The removal of a comment behind an assignment that gives its value a type of TorchScript: `# type: torch.jit.ScriptModule`."""
+    if not isinstance(statement, ast.Assign):
+        return ()
+    end = view.span(statement).end
+    line, _ = view.source.location(end)
+    rest = view.source.line(line).rstrip("\r\n")[end - view.source.line_starts[line - 1] :]
+    found = _TYPED.fullmatch(rest)
+    return (EditComment(Span(end + found.start(1), end + found.end(1))),) if found is not None else ()
 
 
 def _of_compiler(text: str) -> bool:
