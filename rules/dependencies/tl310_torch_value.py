@@ -83,6 +83,8 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         if value.package == "cuda":
             yield from _cuda(view, value, settings)
     torch = [value for value in values if value.package == "torch"]
+    if not torch:
+        return
     fix, help = _fix(view, values, settings)
     for name in dict.fromkeys(value.name for value in torch):
         named = [value for value in torch if value.name == name]

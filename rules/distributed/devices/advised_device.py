@@ -160,7 +160,10 @@ def _is_parameter(view: ModuleView, name: ast.Name) -> bool:
 def _own_launcher(view: ModuleView, project: Project, init: InitCall) -> bool:
     """Whether the rank is passed by hand and neither it nor anything near by is read from what torchrun sets."""
     function = view.function_of(init.call)
-    if function is not None and any(_tells_the_rank(view, node) for node in walk(function)):
+    tells = project.of_view(_known, view)
+    if function is not None and function not in tells:
+        tells[function] = any(_tells_the_rank(view, node) for node in walk(function))
+    if function is not None and tells[function]:
         return not reads_local_rank(project, view.path)
     rank = init.arguments.get("rank")
     if rank is None or environment_variable(view, rank) in SET_BY_TORCHRUN:
@@ -168,6 +171,11 @@ def _own_launcher(view: ModuleView, project: Project, init: InitCall) -> bool:
     if isinstance(rank, ast.UnaryOp) and isinstance(rank.op, ast.USub):
         return False  # -1, the default
     return not reads_local_rank(project, view.path)
+
+
+def _known(project: Project, view: ModuleView) -> dict[ast.AST, bool]:
+    """Whether functions of a file tell the rank: a function may start many groups."""
+    return {}
 
 
 def _tells_the_rank(view: ModuleView, node: ast.AST) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
@@ -57,6 +58,7 @@ class Assignment:
     listed: bool = False
 
 
+@lru_cache(maxsize=8)
 def assignments(view: TextView) -> tuple[Assignment, ...]:
     """The values in a file, in order."""
     found = list(_options(view.code))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from torchlift.dependencies.assignments import Assignment, assignments
@@ -53,6 +54,7 @@ class VersionValue:
     below: bool = False
 
 
+@lru_cache(maxsize=8)
 def version_values(view: TextView) -> tuple[VersionValue, ...]:
     """The values in a file, in order."""
     given = assignments(view)
