@@ -113,7 +113,8 @@ def old_uses(
         binding = use.resolution.binding if use.resolution is not None else None
         if binding is None or not isinstance(binding.statement, ast.ImportFrom) or view.reads_of(binding):
             return
-        yield Finding(code, view.path, view.span(use.node), f"{said}.", severity, old.advice)
+        alone = "It is imported and not used here: drop the import, unless other files take it from here."
+        yield Finding(code, view.path, view.span(use.node), f"{said}.", severity, f"{alone} {old.advice}")
         return
     if use.kind == "reference" and _is_called_by_another_name(view, use.node):
         return

@@ -78,6 +78,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     reduction = "none" if not reduce else "mean" if average else "sum"
     advice = f'It means `reduction="{reduction}"`.'
     if any(keyword.arg in {"reduction", None} for keyword in call.keywords):
+        advice += " What is passed as `reduction` beside it is not looked at, and has to go with it."
         yield Finding("TL435", view.path, view.span(call), message, Severity.WARNING, advice)
         return
     edit = EditCall(

@@ -55,7 +55,7 @@ _MEMBERS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (
         lazy_pattern(r"(?:\.|->)\s*(packed_accessor\s*<)"),
         "Tensor::packed_accessor",
-        "`packed_accessor32` or `packed_accessor64`, by the size of the indices.",
+        "`packed_accessor32` or `packed_accessor64`, by the size of the indices; `generic_packed_accessor` takes the same arguments.",
     ),
     (
         lazy_pattern(r"(?:\.|->)\s*(is_variable\s*\(\s*\))"),
@@ -65,7 +65,7 @@ _MEMBERS: tuple[tuple[re.Pattern[str], str, str], ...] = (
 )
 # Where the header names no successor.
 _ADVICE = {
-    "at::PackedTensorAccessor": "`at::PackedTensorAccessor32` or `at::PackedTensorAccessor64`, by the size of the indices.",
+    "at::PackedTensorAccessor": "`at::GenericPackedTensorAccessor` takes the same arguments; for one size of indices `at::PackedTensorAccessor32` or `...64`.",
 }
 _MACRO = lazy_pattern(rf"(?<![\w#])(?:{'|'.join(DEPRECATED_MACROS)})(?=\s*\()")
 _TORCH = lazy_pattern(r"#[ \t]*include[ \t]*[<\"](?:torch|ATen|c10)/|\b(?:torch|at)\s*::\s*Tensor\b")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.project import Project
 from torchlift.rules.analysis.cpp.branches import Branches
 from torchlift.rules.cpp.facts.headers import header_table
 from torchlift.rules.cpp.facts.successors import header_advice
@@ -34,6 +35,15 @@ RULE = Rule(
 _INCLUDE = lazy_pattern(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([\w./+-]+)[>\"]", re.MULTILINE)
 
 
+def _is_made_here(project: Project, file: str) -> bool:
+    """Whether the build of the project makes a header itself: CMake names it, or what `protoc` makes it from."""
+    name = file.rpartition("/")[2]
+    source = name.replace(".pb.h", ".proto")
+    places = project.places((name, source))
+    paths = [place.rpartition(":")[0] for word in (name, source) for place in places[word]]
+    return any(path.endswith((".cmake", "CMakeLists.txt")) for path in paths)
+
+
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     gone = header_table().files
     branches = Branches(view.code, context.settings.target)
@@ -46,12 +56,20 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         # A copy of these sources has the file beside it.
         if file.partition("/")[0] in folders or not branches.may_compile(match.start(1), "__has_include"):
             continue
+        if context.project.once(_is_made_here, file):
+            continue
         message = f"`{file}` is gone since torch {release}."
         span = Span(match.start(1), match.end(1))
         yield Finding("TL604", view.path, span, message, Severity.ERROR, header_advice(file))
 
 
 EXAMPLES = (
+    Ok(
+        '#include "caffe2/proto/caffe2.pb.h"\n',
+        "a header that the build makes",
+        "lib/loader.cpp",
+        files=(("lib/CMakeLists.txt", "protobuf_generate_cpp(SRCS HDRS caffe2.proto)\n"),),
+    ),
     Bad("#include <torch/extension.h>\n#include <THC/THC.h>\n", why="THC", path="csrc/nms.cu"),
     Bad('#include <ATen/ATen.h>\n#include "THC/THCNumerics.cuh"\n', why="in quotes", path="csrc/roi.cuh"),
     Ok("#include <torch/extension.h>\n// #include <THC/THC.h>\n", "a comment", "a.cpp"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from torchlift.versions import TorchVersion
@@ -11,6 +12,12 @@ from torchlift.wheels.tables import table
 Line = tuple[int, int]
 FOR_GLIBC_228: Line = (2, 7)
 """The first line whose wheels are manylinux_2_28 everywhere. Source: tags of the wheels of torch 2.6 to 2.15, 2026-11-26."""
+
+
+def is_named_in(path: str, release: str) -> bool:
+    """Whether a path names the minor release that a file holds: a project that keeps one for each release moves by another file."""
+    line = ".".join(release.split(".")[:2])
+    return re.search(rf"(?<![\d.]){re.escape(line)}(?!\d)", path) is not None or f"torch{line.replace('.', '')}" in path
 
 
 @cache

@@ -264,7 +264,7 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
         if first is not None and not pin.conditional and _is_below(pin, first):
             raise _Obstacle(
                 f"It needs Python 3.{lowest}, for which {pin.name} has wheels from {first} on, and `{pin.text}` beside it is "
-                "older; raise that first."
+                "older; raise that first, and all else that has none."
             )
         if _is_bound(pin):
             raise _Obstacle(f"{pin.name} beside it is bound to one torch or CUDA, so nothing is rewritten.")

@@ -115,12 +115,19 @@ def _stage(view: TextView, place: Span) -> int:
     return sum(start < place.start for start in stages(view)) - 1
 
 
+_OF_ANOTHER = lazy_pattern(r"^#{1,6}[ \t].*\benvironments?\b", re.MULTILINE | re.IGNORECASE)
+"""A heading of a page with which another environment begins."""
+
+
 def _together(view: TextView, one: Span, other: Span) -> bool:
     """Whether a command that makes an environment stands where another one may install into it."""
     if view.kind == "yaml":
         return job_of(view, one).contains(other)
     if view.kind == "dockerfile":
         return _stage(view, one) == _stage(view, other)
+    if view.kind == "markdown":
+        between = view.source.text[min(one.end, other.end) : max(one.start, other.start)]
+        return _OF_ANOTHER.search(between) is None
     return True
 
 

@@ -166,10 +166,8 @@ def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings) -> It
                 severity = Severity.INFO
             message = f"Python 3.{minor} has no wheel of torch {spelled(target)}, which needs {_range(there)}."
             help = f"Take Python 3.{min(there)} or newer."
-            if any(value.package == "torch" for value in version_values(view)):
-                help = f"Take Python 3.{min(there)} or newer, together with the torch that this file gives a variable or an input (TL310)."
-            if holds(torch, target):
-                help = f"Take Python 3.{min(there)} or newer, together with the torch that is pinned beside it (TL309)."
+            if holds(torch, target) or any(value.package == "torch" for value in version_values(view)):
+                help = f"Take Python 3.{min(there)} or newer, together with the torch that this file asks for."
             yield Finding("TL307", view.path, python.span, message, severity, help)
 
 

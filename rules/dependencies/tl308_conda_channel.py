@@ -94,7 +94,8 @@ def _help(view: TextView, item: PinSet, context: TextContext) -> str:
     toolkits = [pin.name for name in _TOOLKITS for pin in item.named(name)]
     in_environment = view.kind == "yaml" and _COMMAND.search(view.source.slice(item.span)) is None
     pin = f"`torch=={target}.*` below `- pip:`" if in_environment else f'`pip install "torch=={target}.*"`'
-    advice = f"Install torch by pip ({pin}, with the index for the GPUs), or from conda-forge (`pytorch-gpu`)."
+    index, forge = ("index `cpu`", "pytorch-cpu") if item.named("cpuonly") else ("index for the GPUs", "pytorch-gpu")
+    advice = f"Install torch by pip ({pin}, with the {index}), or from conda-forge (`{forge}`)."
     advice += _python_first(view, item, target_line(context.settings.target))
     others = [pin.name for name in _NEED_NVIDIA for pin in item.named(name)]
     if toolkits and others:

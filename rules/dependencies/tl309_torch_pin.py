@@ -13,7 +13,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.builds import Line, lines_of, spelled, target_line
+from torchlift.rules.dependencies.builds import Line, is_named_in, lines_of, spelled, target_line
 from torchlift.rules.dependencies.companions import torch_for
 from torchlift.rules.dependencies.hardware import wheel_for
 from torchlift.rules.dependencies.holding import groups_of, held_in, holds, line_in, lists_of
@@ -215,6 +215,8 @@ def _move(
         return Move(
             None, "The name of the file says that it holds the lowest releases; raise it when the project drops them."
         )
+    if any(is_named_in(view.path, clause.version) for pin in held if pin.is_torch for clause in pin.clauses):
+        return Move(None, "The name of the file says which torch it is for: another release gets a file of its own.")
     wanted = torch.specifier if (torch := torch_of(item.pins)) is not None and not torch.opaque else None
     if any(problem_of(build, wanted, settings) for build in builds_in(item)):
         return Move(None, "It goes with its index, of which TL301 speaks.", goes_together=False)

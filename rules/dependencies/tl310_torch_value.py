@@ -12,7 +12,7 @@ from torchlift.dependencies.version_values import VersionValue, version_values
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.builds import FOR_GLIBC_228, pythons_of, spelled, target_line
+from torchlift.rules.dependencies.builds import FOR_GLIBC_228, is_named_in, pythons_of, spelled, target_line
 from torchlift.rules.dependencies.companions import companion_of, torch_for
 from torchlift.rules.dependencies.hardware import advice
 from torchlift.rules.dependencies.index_problem import problem_of
@@ -88,6 +88,8 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     fix, help = _fix(view, values, settings)
     for name in dict.fromkeys(value.name for value in torch):
         named = [value for value in torch if value.name == name]
+        if any(is_named_in(view.path, value.value) for value in named):
+            continue
         if any(_line(value) > target if value.below else _line(value) >= target for value in named):
             continue
         lists = [value for value in named if value.listed]
@@ -161,6 +163,8 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
             None,
             f"{help} The image's system, {systems[0]}, and wheels of torch {release} ask for 2.28: take another image first.",
         )
+    if not all(value.use or _goes_on(view, value) for value in by_package["torch"]):
+        return None, f"Where torch is installed by it: {help[0].lower()}{help[1:]}"
     rewrites = []
     for package, found in by_package.items():
         version = release if package == "torch" else companion_of(package, release)
@@ -181,6 +185,15 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
     with_it = f"Python becomes {pythons[0].text} with it. " if pythons else ""
     help = f"{with_it}Needs review: the GPUs, and everything else that reads the value, are taken to go with torch {release}."
     return Fix(f"Take torch {release}", Safety.UNSAFE, tuple(rewrites)), help
+
+
+def _goes_on(view: TextView, value: VersionValue) -> bool:
+    """Whether a value goes to others: the default of an input, and a variable that is read on another line."""
+    text = view.code
+    start, end = text.rfind("\n", 0, value.span.start) + 1, text.find("\n", value.span.end)
+    if "default:" in text[start : value.span.start]:
+        return True
+    return bool(re.search(rf"\b{re.escape(value.name)}\b", text[:start] + text[end:] if end >= 0 else text[:start]))
 
 
 def _has_build(view: TextView, value: VersionValue) -> bool:

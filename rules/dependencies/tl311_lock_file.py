@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.dependencies.lock_file import locked_torch
 from torchlift.finding import Finding, Severity
-from torchlift.rules.dependencies.builds import spelled, target_line
+from torchlift.rules.dependencies.builds import is_named_in, spelled, target_line
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
 from torchlift.versions import TorchVersion
 from torchlift.view.text import TextView
@@ -44,6 +44,8 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         return
     release, span = max(found, key=lambda pair: TorchVersion.parse(pair[0]))
     if TorchVersion.parse(release)[:2] >= target:
+        return
+    if is_named_in(view.path, release):
         return
     name = view.path.rpartition("/")[2]
     command = next((command for start, command in _COMMANDS if start in name), "the tool that wrote it")

@@ -48,8 +48,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             yield Finding("TL104", view.path, view.span(use.node), _MESSAGE, Severity.WARNING, advice)
         return
     advice = (
-        "Capture the module with `torch.export.export` first and save that program; every reader has to change to "
-        f"`torch.export.load` at the same time.{' Extra files are text there, not bytes.' if _extra_files(use.call) else ''} {EXPORT_DOCS}"
+        "Save the program of the module that the value was made from (`torch.export.export` takes no TorchScript); every reader has to "
+        f"change to `torch.export.load` at the same time.{' Extra files are text there, not bytes.' if _extra_files(use.call) else ''} {EXPORT_DOCS}"
     )
     yield Finding("TL104", view.path, view.span(use.node), _MESSAGE, Severity.WARNING, advice)
 

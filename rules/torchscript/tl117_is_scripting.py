@@ -10,7 +10,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
-from torchlift.rules.torchscript.hints.hint_branches import FlagDifference, difference
+from torchlift.rules.torchscript.hints.hint_branches import FlagDifference, difference, runs_in_python
 from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_export, condition_of, world
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.rules.torchscript.hints.hint_questions import asking_too
@@ -69,6 +69,11 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             rewrites = without_question(view, test, owner, absent(view, _ASKED | dead_questions(context, use.node)))
         except CannotFold as reason:
             refusal = f"Not rewritten because {reason}."
+    function = view.function_of(use.call)
+    if not rewrites and function is not None and runs_in_python(view, function):
+        advice = f"{what.why_harmless} The question can go."
+        yield Finding("TL117", view.path, span, _MESSAGE, severity, advice)
+        return
     if not rewrites:
         advice = " ".join(filter(None, (what.sentence, _remedy(context, use.call, what, asks_export(test)), refusal)))
         yield Finding("TL117", view.path, span, _MESSAGE, severity, advice, waits_for=answer.root)

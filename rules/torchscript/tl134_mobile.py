@@ -79,6 +79,7 @@ _BUNDLE = "ExecuTorch keeps test inputs beside the program as a bundled program 
 _DELEGATE = (
     "ExecuTorch reaches the device's own accelerators through a partitioner given to `to_edge_transform_and_lower`."
 )
+_BACKEND = "A backend is given programs of torch.fx now, by `torch.compile(backend=...)` or as a delegate of ExecuTorch: it has to be written for that."
 _MODEL_FILE = "In one process or on a server, a saved program (`torch.export.save`) takes its place; on a phone an ExecuTorch `.pte`."
 
 
@@ -107,7 +108,9 @@ def _advice(target: str, name: str) -> str:
         return _BUNDLE
     if target == "torch.utils.mobile_optimizer" or "_pass_" in name:
         return _OPTIMIZE
-    if target.startswith("torch.backends.") or "to_backend" in name:
+    if "to_backend" in name:
+        return _BACKEND
+    if target.startswith("torch.backends."):
         return _DELEGATE
     if "jit_module" in name:
         return _MODEL_FILE

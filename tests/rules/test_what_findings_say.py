@@ -138,6 +138,28 @@ SAID = {
     "what torchao has now": (
         "TL402", "import torch\n\ntorch.ao.quantization.move_exported_model_to_eval(m)\n", "It lives in torchao now", "nothing in its place",
     ),
+    "a question in code that no compiler takes": (
+        "TL117", "import torch\n\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        assert not torch.jit.is_scripting()\n\n\n"
+        "m = torch.jit.script(Net())\n", "", "Keep it",
+    ),
+    "a state that is loaded": (
+        "TL117", "import torch\n\n\nclass Net(torch.nn.Module):\n    def _load_from_state_dict(self, state, prefix):\n        if torch.jit.is_scripting():\n"
+        "            self.w.copy_(state['w'])\n\n\nm = torch.jit.script(Net())\n", "", "which TorchScript ran",
+    ),
+    "a value that somebody made of a module": (
+        "TL104", "import torch\n\n\ndef save(lowered, f):\n    torch.jit.save(lowered, f)\n", "the module that the value was made from", "Capture the module",
+    ),
+    "an import that nothing uses": (
+        "TL423", "from torch.cuda.amp import autocast\n\nx = 1\n", "imported and not used here: drop the import", "with keywords: the second parameter of the old",
+    ),
+    "a reduction that is said twice": (
+        "TL435", "import torch.nn.functional as F\n\n\ndef f(x, y, r):\n    return F.kl_div(x, y, size_average=False, reduction=r)\n",
+        "`reduction` beside it is not looked at", "has to stay",
+    ),
+    "what a compiler is given that is not followed": (
+        "TL112", "import torch\n\n\nclass Net(torch.nn.Module):\n    @torch.jit.ignore\n    def f(self, x):\n        return x\n\n\ndef build(name):\n"
+        "    return torch.jit.script(make(name))\n", "for all that is known here may compile it", "is not known",
+    ),
     "a method that exported modules have": (
         "TL103", "import torch\n\nm = torch.jit.load(path)\nm.apply(f)\n", "on its `.module()` alone", "does not have",
     ),
@@ -293,7 +315,7 @@ SAID = {
         "A plain module may answer differently", "nothing of the kind",
     ),
     "a file with nothing but a program": (
-        "TL104", "import torch\n\n\ndef write(net, path):\n    torch.jit.save(net, path)\n", "save that program", "Extra files",
+        "TL104", "import torch\n\n\ndef write(net, path):\n    torch.jit.save(net, path)\n", "Save the program", "Extra files",
     ),
     "inputs that a trace was checked with": (
         "TL101", "import torch\n\nnet = torch.nn.Linear(2, 3)\nt = torch.jit.trace(net, torch.rand(2, 2), check_inputs=more)\n",
@@ -519,7 +541,7 @@ def test_a_compiler_under_another_name_goes_where_a_star_import_takes_it(
         "t.py": "import torch\n\nfrom p import ops\n\nassert ops.flag == torch.jit.script\nassert torch.jit.script is not None\n",
     }
     found = [item for item in all_findings(analyse_files(tmp_path, files)) if item.code == "TL113"]
-    assert [" hands a compiler on" in f"{item.help}" for item in found] == [shared]
+    assert ["it hands a compiler on" in f"{item.help}" for item in found] == [shared]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,11 @@ _SURE = frozenset({"setup.py", "PKG-INFO"})
 _AT_THE_TOP = "hubconf.py"  # which `torch.hub` reads nowhere else
 _SURE_ENDS = (".dist-info", ".egg-info")
 _MAYBE = frozenset({"pyproject.toml", "setup.cfg"})
+_EXCLUDED = lazy_pattern(r"\bexclude\s*=\s*[\[(]([^\])]*)[\])]")
+_QUOTED = lazy_pattern(r"[\"']([^\"']+)[\"']")
+_ROOT = lazy_pattern(
+    r"\bpackage_dir\s*=\s*\{\s*[\"'][\"']\s*:\s*[\"'](\w+)[\"']|\bfind_packages\(\s*(?:where\s*=\s*)?[\"'](\w+)[\"']"
+)
 _SECTION = lazy_pattern(r"^\s*\[(?:project|build-system|tool\.poetry|tool\.flit\.\w+|metadata)\]", re.MULTILINE)
 
 # At the top of a repository these are not installed with it; a library may offer a folder `testing` to its users.
@@ -31,6 +36,9 @@ def packaging_of(project: Project, path: str) -> str | None:
         if not folder and "/" in path and path.partition("/")[0] in _NOT_INSTALLED:
             return None
         found = project.once(_packaging_in, folder)
+        inside = path[len(folder) + 1 :] if folder else path
+        if found == "setup.py" and "/" in inside and inside.partition("/")[0] in project.once(_left_out, folder):
+            continue
         if found is not None:
             return f"{folder}/{found}" if folder else found
     return None
@@ -51,6 +59,24 @@ def _packaging_in(project: Project, inside: str) -> str | None:
         ):
             return name
     return None
+
+
+def _left_out(project: Project, folder: str) -> frozenset[str]:
+    """Names of folders beside a `setup.py` that its `find_packages(exclude=...)` leaves out, or that lie beside the only one it looks into."""
+    try:
+        text = file_bytes(project.root / folder / "setup.py").decode("utf-8", "replace")
+    except OSError:
+        return frozenset()
+    excluded = [name for given in _EXCLUDED.findall(text) for name in _QUOTED.findall(given)]
+    left = {name for name in excluded if "*" not in name and "." not in name}
+    within = _ROOT.search(text)
+    if within is not None:
+        left |= {
+            item.name
+            for item in (project.root / folder).iterdir()
+            if item.is_dir() and item.name != (within[1] or within[2])
+        }
+    return frozenset(left)
 
 
 def _declares(file: Path) -> bool:

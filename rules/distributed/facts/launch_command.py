@@ -111,7 +111,7 @@ def _about_the_script(options: str, path: str, project: Project) -> str:
         "torchrun passes no `--local-rank` to the script, as the old module does (since torch 2.0 with the dash, which a parser that "
         "only knows `--local_rank` refuses)."
     )
-    read = 'has to read `int(os.environ["LOCAL_RANK"])` instead'
+    read = 'has to find its GPU without it, by `int(os.environ["LOCAL_RANK"])` for example'
     takers = project.once(_takers)
     started = _SCRIPT.search(options)
     own = script = None

@@ -16,7 +16,9 @@ _REPORTING = lazy_pattern(
 )
 _ENDS: dict[type[ast.stmt], str] = {ast.Return: "returned", ast.Raise: "raised"}
 _CHECKS = "All of it only checks or reports, so the results are the same."
-_NOT_CAPTURED = frozenset({"__init__", "__repr__", "__str__", "extra_repr"})
+_NOT_CAPTURED = frozenset(
+    "__init__ __repr__ __str__ __getstate__ __setstate__ extra_repr state_dict load_state_dict _load_from_state_dict _save_to_state_dict".split()
+)
 _REFINING = frozenset({"cast", "annotate", "_unwrap_optional"})
 
 
@@ -52,7 +54,7 @@ def difference(
         compiler: name of that world inside a sentence: `TorchScript`, `a trace`.
     """
     function = view.function_of(test)
-    if function is not None and function.name in _NOT_CAPTURED:
+    if function is not None and runs_in_python(view, function):
         return FlagDifference("", f"`{function.name}` runs in Python, outside of what is captured.")
     if not is_truth(owner, test):
         return FlagDifference("")
@@ -67,6 +69,13 @@ def difference(
         return FlagDifference("")
     harmless = only_checks(owner.body) and only_checks(owner.orelse)
     return FlagDifference(_statements(view, owner, new, old, compiler), _CHECKS if harmless else "")
+
+
+def runs_in_python(view: ModuleView, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function is a method of a module that no compiler takes, unless a decorator says so."""
+    owner = view.parent(function)
+    derived = isinstance(owner, ast.ClassDef) and bool(owner.bases)
+    return function.name in _NOT_CAPTURED and derived and not function.decorator_list
 
 
 def _statements(view: ModuleView, node: ast.If, new: bool | None, old: bool | None, compiler: str) -> str:

@@ -100,7 +100,7 @@ def _held(context: Context, keys: tuple[Key, ...] | None) -> Removal | None:
     project = context.project
     place = handed_on(project) if keys else None
     if place is not None:
-        reason = f"Keep it as long as {place} hands a compiler on, which may compile this; migrate that first."
+        reason = f"Keep it until {place} is migrated: it hands a compiler on, and what that compiles was not followed."
         return Removal(Safety.MANUAL, reason, place)
     if keys is None:
         place = first_compilation(project, context.view.path)
@@ -123,12 +123,12 @@ def _waits(reach: Reach, does: str) -> Removal:
         return Removal(Safety.MANUAL, reason, reach.root)
     if reach.lost:
         behind = f" (lost at {reach.lost})" if reach.lost != reach.root else ""
-        unknown = f"what that is given is not known{behind}"
+        unknown = f"what that is given was not followed{behind}"
     elif reach.beyond == reach.root:
         unknown = "what that is given was not followed for certain"
     else:
         unknown = f"the way from there was followed for certain only to {reach.beyond}"
-    reason = f"Keep it as long as {reach.root} may {does} it: {unknown}. Migrate that first."
+    reason = f"Keep it until {reach.root} is migrated, which for all that is known here may {does} it: {unknown}."
     return Removal(Safety.MANUAL, reason, reach.root)
 
 

@@ -286,7 +286,34 @@ def test_a_value_stays_where_more_than_it_decides_about_torch(path: str, text: s
 def test_a_python_beside_a_torch_in_a_variable_is_said_to_go_with_it(tmp_path: Path) -> None:
     text = "jobs:\n  build:\n    parameters:\n      torch:\n        default: 1.13.1\n    docker:\n      - image: cimg/python:3.9\n    steps:\n      - run: pip install torch==<< parameters.torch >>\n"
     for finding in left(run(tmp_path, {".circleci/config.yml": text}), "TL307"):
-        assert "(TL310)" in (finding.help or "")
+        assert "together with the torch that this file asks for" in (finding.help or "")
+
+
+@pytest.mark.parametrize("path", ["docker/2.12/cpu.yml", "image/2.12-gpu.yml", "ci/torch2.12.yml"])
+def test_a_file_for_one_release_says_so_by_its_name(path: str, tmp_path: Path) -> None:
+    text = "build:\n  torch_version: '2.12.1'\n"
+    assert left(run(tmp_path / "a", {path: text}), "TL310") == []
+    assert left(run(tmp_path / "b", {"image/cuda12.12.yml": text}), "TL310") != []
+
+
+def test_a_value_that_nothing_is_seen_to_take_is_not_raised(tmp_path: Path) -> None:
+    result = run(tmp_path, {"image.yml": "build:\n  torch_version: '2.13.0'\n"})
+    assert written(result) == {}
+    assert all("Where torch is installed by it" in (finding.help or "") for finding in left(result, "TL310"))
+
+
+@pytest.mark.parametrize(("heading", "told"), [("Install PyTorch", True), ("Prepare the training environment", False)])
+def test_an_environment_of_a_page_ends_where_another_one_begins(heading: str, told: bool, tmp_path: Path) -> None:
+    page = f"# Use\n```\nconda create -n check python=3.6\n```\n## {heading}\n```\nconda install pytorch==1.7.0 -c pytorch\n```\n"
+    found = left(run(tmp_path, {"README.md": page}), "TL307")
+    assert bool(found) is told
+
+
+@pytest.mark.parametrize("path", ["requirements-torch2.3.txt", "ci/run_pytorch23/requirements.txt"])
+def test_a_pin_in_a_file_for_one_release_stays(path: str, tmp_path: Path) -> None:
+    result = run(tmp_path, {path: "torch==2.3.1\n"})
+    (finding,) = left(result, "TL309")
+    assert written(result) == {} and "another release gets a file of its own" in (finding.help or "")
 
 
 @pytest.mark.parametrize(
