@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from torchlift.doctor.report import markdown
 from torchlift.doctor.report.page import machine
 from torchlift.doctor.report.rates import Rate, pairs_of, rates_of, shown
 from torchlift.doctor.report.redact import redacted
+from torchlift.doctor.report.verdict import verdict
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.report import SmokeReport
 from torchlift.json_records.writing import plain
@@ -335,6 +337,14 @@ def test_a_redacted_fleet_keeps_its_rates_and_nothing_else_of_its_smokes() -> No
     fleet = redacted_fleet(_fleet(name="secret"))
     text = fleet_page.render(fleet)
     assert "secret" not in text and "Products in bf16" in text
+
+
+def test_the_first_line_says_of_failed_smokes_whether_the_checks_found_why() -> None:
+    healthy_but_slow = verdict(_examined(healthy("healthy_8xh100"), _smokes(slow=True)))
+    assert "The checks themselves found no problem: " in healthy_but_slow and "Healthy" not in healthy_but_slow
+    ill = verdict(replace(_ill(), smokes=_smokes(slow=True)))
+    assert "The checks themselves" not in ill and "problem" in ill
+    assert verdict(_examined(healthy("healthy_8xh100"), _smokes())).startswith("Healthy: ")
 
 
 # A real browser, which `.ci/run` starts

@@ -453,6 +453,10 @@ REFUSED = {
         body("even = dist.get_rank() % 2 == 0", "if even:", *(f"    {line}" for line in (SEND, RECV, *WAITS))),
         "the ranks part ways",
     ),
+    "the ranks part ways by the environment": (
+        body("import os", 'if os.environ["RANK"] == "0":', *(f"    {line}" for line in (SEND, RECV, *WAITS))),
+        "the ranks part ways",
+    ),
     "a wait under a condition": (body(SEND, RECV, "if group:", "    a.wait()", "b.wait()"), "another block"),
     "one operation under a condition": (body(SEND, "if group:", f"    {RECV}", "    b.wait()", "a.wait()"), "block"),
     "the same tensor": (body(SEND, "b = dist.irecv(x, left)", *WAITS), "at the same time"),
