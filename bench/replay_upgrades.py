@@ -4,6 +4,8 @@
 FOLDER/OWNER/NAME, and the files they changed are checked as part of the whole project (TL2 to TL6). Counted are the lines they
 took out that speak of what an upgrade is about (`UPGRADE`); a line is found where a finding lies on it, and has a fix where an edit
 does. What is not found is sorted by patterns, first of all into what stands in no code: that sorting is to be read, not trusted.
+`replay_upgrades_judged.tsv` holds what a reader who did not write the rules said of lines, before torchlift was run, for the commits
+whose half begins with "read": whether an upgrade to the target needs the line changed.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import shutil
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import fetch_corpus
@@ -25,6 +28,7 @@ from scratch import as_repository
 from torchlift_command import DEFAULT, migrate
 
 COMMITS = Path(__file__).with_name("replay_upgrades.tsv")
+JUDGED = Path(__file__).with_name("replay_upgrades_judged.tsv")
 UPGRADE = re.compile(
     r"torch\.cuda\.amp|torch\.cpu\.amp|GradScaler|autocast|torch\.load\(|weights_only|init_process_group|device_id|batch_isend|whl/cu|\+cu1"
     r"|(?:pytorch/pytorch|nvidia/cuda|nvcr\.io/nvidia/pytorch):"
@@ -58,6 +62,7 @@ class Replayed:
     Attributes:
         commit: the row.
         lines, found, fixed: numbers of lines.
+        needed, needed_found: those that a reader said an upgrade needs changed, and how many of these were found.
         missed: what was not found, by sort.
         listed: `PATH:LINE: TEXT` of these.
         problem: why it could not be run.
@@ -67,6 +72,8 @@ class Replayed:
     lines: int = 0
     found: int = 0
     fixed: int = 0
+    needed: int = 0
+    needed_found: int = 0
     missed: Counter[str] = field(default_factory=Counter)
     listed: list[str] = field(default_factory=list)
     problem: str = ""
@@ -76,7 +83,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="COMMIT", help="starts of hashes (default: all that are listed)")
     parser.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="clones in FOLDER/OWNER/NAME")
-    parser.add_argument("--half", choices=("tuned", "held", "fresh"), help="only these rows")
+    parser.add_argument(
+        "--half", choices=("tuned", "held", "fresh", "read, tuned", "read, held"), help="only these rows"
+    )
     parser.add_argument("--torchlift", default=DEFAULT, help="how to call it")
     parser.add_argument("--list", action="store_true", help="list the lines without a finding")
     options = parser.parse_args()
@@ -124,6 +133,9 @@ def replay(program: str, row: Commit, clone: Path, scratch: Path) -> Replayed:
             for number, text in theirs[path].items():
                 result.lines += 1
                 result.fixed += number in fixed.get(path, ())
+                needed = judged().get((row.commit[:8], path, number)) == "needed"
+                result.needed += needed
+                result.needed_found += needed and number in found.get(path, ())
                 if number in found.get(path, ()):
                     result.found += 1
                 else:
@@ -132,6 +144,14 @@ def replay(program: str, row: Commit, clone: Path, scratch: Path) -> Replayed:
     shutil.rmtree(folder)
     shutil.rmtree(repository.parent)
     return result
+
+
+@cache
+def judged() -> dict[tuple[str, str, int], str]:
+    """Verdicts by the start of a commit's hash, path and line."""
+    with JUDGED.open(encoding="utf-8", newline="") as stream:
+        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {(row["commit"], row["path"], int(row["line"])): row["verdict"] for row in rows}
 
 
 def changed_paths(clone: Path, row: Commit) -> list[str]:
@@ -165,15 +185,23 @@ def sort_of(text: str) -> str:
 
 def table(results: list[Replayed]) -> str:
     """Markdown for people."""
-    lines = ["| commit | half | target | lines | found | with a fix |", "|---|---|---|--:|--:|--:|"]
+    lines = [
+        "| commit | half | target | lines | found | with a fix | needed, by a reader | of these found |",
+        "|---|---|---|" + "--:|" * 5,
+    ]
     for result in results:
-        row, numbers = result.commit, f"{result.lines} | {result.found} | {result.fixed} |"
+        row, numbers = (
+            result.commit,
+            f"{result.lines} | {result.found} | {result.fixed} | {result.needed} | {result.needed_found} |",
+        )
         lines.append(f"| {row.project} {row.commit[:8]} | {row.half} | {row.target} | {result.problem or numbers}")
     for half in dict.fromkeys(result.commit.half for result in results):
         of = [result for result in results if result.commit.half == half]
         total, found = sum(result.lines for result in of), sum(result.found for result in of)
+        needed = sum(result.needed for result in of)
         lines.append(
-            f"| **{half}: {len(of)} commits** | | | {total} | {share(found, total)} | {sum(r.fixed for r in of)} |"
+            f"| **{half}: {len(of)} commits** | | | {total} | {share(found, total)} | {sum(r.fixed for r in of)} "
+            f"| {needed} | {share(sum(r.needed_found for r in of), needed)} |"
         )
     missed = sum((result.missed for result in results), Counter[str]())
     lines += ["", *(f"- {number} not found: {name}" for name, number in missed.most_common())]

@@ -26,6 +26,7 @@ from torchlift.rules.dependencies.hardware import Wheel, wheel_for
 from torchlift.rules.dependencies.own_kernels import kernels_at_stake
 from torchlift.rules.dependencies.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.reading import FAMILY, lock_beside, sets_of
+from torchlift.rules.dependencies.required_by_torch import required_by_torch
 from torchlift.rules.dependencies.said_for import said_for
 from torchlift.rules.dependencies.succession import builds_asked, is_stable_page, successor, wheel_after
 from torchlift.rules.rule import Settings
@@ -265,6 +266,11 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
             raise _Obstacle(
                 f"It needs Python 3.{lowest}, for which {pin.name} has wheels from {first} on, and `{pin.text}` beside it is "
                 "older; raise that first, and all else that has none."
+            )
+        asked = required_by_torch(line_of(wheel.version), pin.name)
+        if asked is not None and pin.exact is not None and not allows(asked, pin.exact.public):
+            raise _Obstacle(
+                f"torch {wheel.version} requires {pin.name}{asked}, and beside it stands `{pin.text}`; change that first."
             )
         if _is_bound(pin):
             raise _Obstacle(f"{pin.name} beside it is bound to one torch or CUDA, so nothing is rewritten.")

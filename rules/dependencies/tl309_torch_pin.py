@@ -268,6 +268,18 @@ _V100 = Machine((Device("V100", (7, 0)),), driver="595.58.03")
 
 EXAMPLES = (
     Bad(
+        "sympy==1.12\ntorch==2.1.0\n",
+        why="a requirement of torch's own that stands at an older release",
+        path="sympy/requirements.txt",
+    ),
+    Bad(
+        "sympy==1.14.0\ntorch==2.1.0\ntyping_extensions==4.14.0\n",
+        "sympy==1.14.0\ntorch==2.15.0\ntyping_extensions==4.14.0\n",
+        "unsafe",
+        why="requirements of torch's own that fit",
+        path="requirements/new.txt",
+    ),
+    Bad(
         "Install it:\n\n    $ pip install torch==2.1.0\n",
         "Install it:\n\n    $ pip install torch==2.15.0\n",
         "unsafe",
