@@ -21,12 +21,17 @@ from torchlift.rules.dependencies.builds import (
     spelled,
     target_line,
 )
-from torchlift.rules.dependencies.companions import LAST_TORCHAUDIO, companion_of, first_with_wheels, has_torchaudio
+from torchlift.rules.dependencies.companions import (
+    LAST_TORCHAUDIO,
+    companion_of,
+    first_with_wheels,
+    has_torchaudio,
+    required_by_torch,
+)
 from torchlift.rules.dependencies.hardware import Wheel, wheel_for
 from torchlift.rules.dependencies.own_kernels import kernels_at_stake
 from torchlift.rules.dependencies.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.reading import FAMILY, lock_beside, sets_of
-from torchlift.rules.dependencies.required_by_torch import required_by_torch
 from torchlift.rules.dependencies.said_for import said_for
 from torchlift.rules.dependencies.succession import builds_asked, is_stable_page, successor, wheel_after
 from torchlift.rules.rule import Settings
