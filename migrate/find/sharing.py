@@ -8,9 +8,12 @@ A child that began before the first of these was done leaves them alone and ends
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -71,6 +74,7 @@ class Sharing(Generic[Result]):
         self._dear = dear
         self._helpers = helpers
         self._ends = _Ends(len(paths))
+        self._process = os.getpid()
         self._children: list[tuple[ForkProcess, Connection]] = []
 
     def results(self) -> Iterator[tuple[str, Result]]:
@@ -109,11 +113,14 @@ class Sharing(Generic[Result]):
             self._children.append((child, receiver))
 
     def _help(self, limit: int, sender: Connection) -> None:
-        """What a child does."""
+        """What a child does, as long as there is somebody to do it for."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)  # the other one says that it was interrupted
         found = []
-        while (number := self._ends.back(limit)) is not None:
-            found.append((number, self._work(self._paths[number])))
-        sender.send(found)
+        while os.getppid() == self._process and (place := self._ends.back(limit)) is not None:
+            found.append((place, self._work(self._paths[place])))
+        with suppress(OSError):  # nobody reads it any more
+            sender.send(found)
 
     def _received(self, child: ForkProcess, connection: Connection) -> list[tuple[int, Result]]:
         """What a child found; nothing if it ended before its time."""

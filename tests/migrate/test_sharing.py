@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +80,32 @@ def test_what_goes_wrong_in_this_process_ends_its_children() -> None:
     (child, _), *_ = sharing._children
     child.join(10)
     assert child.exitcode not in {None, 0}
+
+
+_ENDS_AT_ONCE = """
+import os, sys, time
+from torchlift.migrate.find.sharing import Sharing
+
+me = os.getpid()
+
+def work(path):
+    if os.getpid() != me:
+        with open(sys.argv[1], "a") as file:
+            file.write(f"{os.getpid()}\\n")
+        time.sleep(0.05)
+    else:
+        while not os.path.exists(sys.argv[1]):
+            time.sleep(0.01)
+        os._exit(0)
+
+list(Sharing(work, [str(number) for number in range(10_000)], 0, 1).results())
+"""
+
+
+def test_a_child_whose_parent_has_gone_goes_on_with_nothing(tmp_path: Path) -> None:
+    noted = tmp_path / "noted"
+    subprocess.run([sys.executable, "-c", _ENDS_AT_ONCE, str(noted)], check=True, capture_output=True, timeout=60)
+    time.sleep(1)
+    before = noted.read_text()
+    time.sleep(0.5)
+    assert noted.read_text() == before
