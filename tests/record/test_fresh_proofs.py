@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ def write(model, path):
 def read(path):
     return torch.jit.load(path)
 """
+_TORCH_2_5 = version("torch").startswith("2.5.")
 # What a system without fork lacks besides.
 _NO_FORK = "import os, sys\ndel os.fork\nsys.modules.update(fcntl=None, resource=None)\n"
 # What a process says that uses a GPU; the tensors are on the CPU all the same.
@@ -133,7 +135,8 @@ def test_a_value_is_proved_although_the_process_could_not_be_copied(
     )
     assert proved.unproved is None
     assert proved.eager is not None and proved.eager.equal
-    assert proved.export is not None and proved.export.proved == "as given"
+    # Of a module that counts a buffer up torch 2.5 exports a program that does not run.
+    assert proved.export is not None and proved.export.proved == (None if _TORCH_2_5 else "as given")
     assert own.unproved == (
         f"{why}, and it is defined in the program that was started, which another process would have to run again"
     )
@@ -204,8 +207,13 @@ def test_what_is_too_large_or_no_data_is_not_spooled(tmp_path: Path, monkeypatch
     assert [path.name for path in tmp_path.iterdir()] == ["proof-1.json"]
 
 
-def test_a_value_that_was_captured_before_the_program_used_its_gpu_is_proved_in_a_copy_that_starts_it() -> None:
+def test_a_value_that_was_captured_before_the_program_used_its_gpu_is_proved_in_a_copy_that_starts_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import torch
+
+    # Another test of this process may have asked a torch for CUDA for the GPUs that are not here.
+    monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: False)
 
     from torchlift.record.prover.keeper import Doings, Subject, proved
     from torchlift.record.prover.limits import Limits
