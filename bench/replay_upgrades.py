@@ -2,8 +2,8 @@
 
 `replay_upgrades.tsv` lists their commits, each with the release it is held against. The parent of each is unpacked from the clone in
 FOLDER/OWNER/NAME, and the files they changed are checked as part of the whole project (TL2 to TL6). Counted are the lines they
-took out that speak of what an upgrade is about (`UPGRADE`); a line is found where a finding lies on it, and has a fix where an edit
-does. What is not found is sorted by patterns, first of all into what stands in no code: that sorting is to be read, not trusted.
+took out that speak of what an upgrade is about (`UPGRADE`); a line is found where a finding lies on it or a fix would change it, and
+has a fix where that does. What is not found is sorted by patterns, first of all into what stands in no code: that sorting is to be read, not trusted.
 `replay_upgrades_judged.tsv` holds what a reader who did not write the rules said of lines, before torchlift was run, for the commits
 whose half begins with "read": whether an upgrade to the target needs the line changed.
 """
@@ -129,6 +129,7 @@ def replay(program: str, row: Commit, clone: Path, scratch: Path) -> Replayed:
             _add(found, item["filename"], item)
             for edit in item["fix"]["edits"] if item["fix"] else ():
                 _add(fixed, item["filename"], edit)
+                _add(found, item["filename"], edit)
         for path in paths:
             for number, text in theirs[path].items():
                 result.lines += 1
