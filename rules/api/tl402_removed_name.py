@@ -83,23 +83,19 @@ def whole(context: Context) -> Iterator[Finding]:
     for node in walk(view.tree):
         for alias in node.names if isinstance(node, ast.Import) else ():
             name = "" if alias.asname is not None else longest_target(public_name(alias.name), _MODULES)
-            if (
-                not name
-                or "." not in alias.name
-                or changed_in(name) > target
-                or is_guarded(view, alias, target)
-                or copes_without(view, alias, target)
-            ):
+            row, earlier = gone_names().get(name), EARLIER.get(name)
+            found = earlier or row
+            if found is None or "." not in alias.name or found.since > target:
+                continue
+            if is_guarded(view, alias, target) or copes_without(view, alias, target):
                 continue
             if any(use.target.startswith(name) for use in view.uses(frozenset(_TARGETS)) if use.kind != "string"):
                 continue
-            row, earlier = gone_names().get(name), EARLIER.get(name)
             if earlier is not None:
                 message, advice = f"`{name}` was removed in torch {earlier.since}.", earlier.advice
-            elif row is not None:
-                message, advice = _message(row), _advice(row, context.settings)
             else:
-                continue
+                assert row is not None
+                message, advice = _message(row), _advice(row, context.settings)
             yield Finding("TL402", view.path, view.span(alias), message, Severity.ERROR, advice)
 
 
