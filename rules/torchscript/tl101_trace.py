@@ -37,7 +37,8 @@ RULE = Rule(
         "of the traced value is a positional call, a save or `.eval()`; and each file written is a constant path that is "
         "read back in the project, where TL103 changes the reader together with the writer. "
         "Needs review when one of these is an assumption, which the finding names. Not rewritten when the value is used "
-        "in a way that an exported module does not offer, where an export beside it is the other way or has failed, and where "
+        "in a way that an exported module does not offer, where nothing says which module it is, where code that it runs follows the "
+        "values of a tensor or quantizes for training, where an export beside it is the other way or has failed, and where "
         'C++ in the project opens the file by its name. Where `torchscript = "drop"` is said, the module itself takes the '
         "place of a trace that is only called, kept or handed on, and inputs made for it alone go."
     ),

@@ -1,4 +1,4 @@
-"""Code of the project that asks a value it is handed for what only TorchScript has: its graph, its code, its type."""
+"""Code of the project that needs a value it is handed as TorchScript: for its graph, its code, its type, or a compiler of its own."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.facts.script_only import OF_MODULES
+from torchlift.rules.torchscript.facts.value_consumers import takes_torchscript
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _ASKED = OF_MODULES - {"save"}  # classes of the project may have one of their own
 _TYPES = lazy_pattern(r"\b(?:ScriptModule|RecursiveScriptModule|TopLevelTracedModule|TracedModule|ScriptFunction)\b")
+_OTHERS = frozenset({"torch", "torchvision", "torchaudio", "numpy", ""})
 _MOST_STEPS = 4
 _MOST_FILES = 5
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -26,6 +28,9 @@ _Callee = tuple[ModuleView, _Function, bool]
 
 def script_reader(view: ModuleView, call: ast.Call, node: ast.expr, project: Project) -> str | None:
     """`path:line` of the first such question in what `call`, which is given `node`, leads to; None if none is seen."""
+    name = view.possible_name(call.func)
+    if takes_torchscript(name) and not name.startswith("torch.jit."):
+        return f"{view.path}:{call.lineno}"
     return next(_asked(view, call, node, project, _MOST_STEPS, set()), None)
 
 
@@ -54,9 +59,11 @@ def _asked_inside(
             yield f"{view.path}:{child.lineno}"
         elif isinstance(child, ast.Assign) and _is(child.value, name):
             yield from _asked_of_attribute(view, function, child.targets)
-        elif isinstance(child, ast.Call) and steps:
+        elif isinstance(child, ast.Call):
             for argument in (*child.args, *(keyword.value for keyword in child.keywords)):
-                if _is(argument, name):
+                if _is(argument, name) and takes_torchscript(view.possible_name(child.func)):
+                    yield f"{view.path}:{child.lineno}"
+                elif _is(argument, name) and steps:
                     yield from _asked(view, child, argument, project, steps - 1, seen)
 
 
@@ -93,6 +100,8 @@ def _callees(view: ModuleView, call: ast.Call, project: Project) -> Iterator[_Ca
                     yield from _method(*parent, function.attr, project) if parent is not None else ()
             case _ if view.resolve(function) is None:
                 yield from _by_name(function.attr, project)
+            case _ if (package := view.possible_name(function).partition(".")[0]) not in _OTHERS:
+                yield from _by_name(function.attr, project, f"/{package}/")
 
 
 def _method(view: ModuleView, owner: ast.ClassDef, name: str, project: Project, steps: int = 4) -> Iterator[_Callee]:
@@ -104,8 +113,12 @@ def _method(view: ModuleView, owner: ast.ClassDef, name: str, project: Project, 
         yield from _method(*parent, name, project, steps - 1) if parent is not None else ()
 
 
-def _by_name(name: str, project: Project) -> Iterator[_Callee]:
-    paths = [path for path in sorted(project.files_holding(f"def {name}(")) if project.is_python(path)]
+def _by_name(name: str, project: Project, folder: str = "") -> Iterator[_Callee]:
+    paths = [
+        path
+        for path in sorted(project.files_holding(f"def {name}("))
+        if folder in f"/{path}" and project.is_python(path)
+    ]
     for path in paths if len(paths) <= _MOST_FILES else ():
         view = project.view(path)
         for node in walk(view.tree) if view is not None else ():

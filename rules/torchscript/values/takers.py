@@ -10,6 +10,7 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.torchscript.facts.trusted_operations import SELF_RETURNING
 from torchlift.rules.torchscript.facts.value_consumers import takes_torchscript
+from torchlift.rules.torchscript.values.script_readers import script_reader
 from torchlift.rules.torchscript.values.value_life import ValueLife
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -69,6 +70,11 @@ def saved_later(life: ValueLife, project: Project) -> str | None:
     for obstacle in life.obstacles:
         name = name_on(life.home(obstacle.node), obstacle.node)
         taker = taker_by(project, name) if name is not None else None
+        home, node = life.home(obstacle.node), obstacle.node
+        given = home.parent(node)
+        around = home.parent(given) if isinstance(given, ast.keyword) else given
+        if taker is None and isinstance(around, ast.Call) and isinstance(node, ast.expr) and around.func is not node:
+            taker = script_reader(home, around, node, project)
         if taker is not None:
             return f"goes on as `{name}` ({life.place(obstacle.node)}), and {taker} needs it as TorchScript"
     return None

@@ -39,6 +39,7 @@ READS = {
     "a type that is asserted": (
         "ModuleGraph(traced_model={})", {"first": "assert isinstance(traced_model, torch.jit.TopLevelTracedModule)"},
     ),
+    "a compiler that it is handed to": ("Reader().convert_to_graph({})", {"walked": 'torch._C._jit_to_backend("own", module, {})'}),
     "a method, by its name, that hands it on": ("Reader().convert_to_graph({})", {"walked": "module.inlined_graph"}),
 }  # fmt: skip
 
@@ -96,3 +97,14 @@ def test_an_entry_that_would_be_put_where_it_is_goes(tmp_path: Path) -> None:
     )
     changed, _ = migrated(tmp_path, {"m.py": f"import torch\n\n\ndef f(x):\n{lines}"}, unsafe=True)
     assert changed["m.py"] == "def f(x):\n    for at in range(2):\n        x[at] += 1\n    return x\n"
+
+
+def test_a_package_of_the_project_that_hands_a_trace_to_a_backend_keeps_it(tmp_path: Path) -> None:
+    backend = "import torch\n\n\ndef to_own(model, spec):\n    return torch._C._jit_to_backend('own', model, spec)\n"
+    (tmp_path / "python" / "own").mkdir(parents=True)
+    used = f"{NET}\n\ndef lower(x):\n    return own.to_own(torch.jit.trace(Net().eval(), x), {{}})\n"
+    files = {
+        "python/own/__init__.py": backend,
+        "use.py": used.replace("import torch\n", "import own\nimport torch\n", 1),
+    }
+    assert migrated(tmp_path, files, unsafe=True)[0] == {}
