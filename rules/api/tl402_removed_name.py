@@ -82,7 +82,9 @@ def whole(context: Context) -> Iterator[Finding]:
     view, target = context.view, context.settings.target
     for node in walk(view.tree):
         for alias in node.names if isinstance(node, ast.Import) else ():
-            name = "" if alias.asname is not None else longest_target(public_name(alias.name), _MODULES)
+            name = longest_target(public_name(alias.name), _MODULES) if alias.asname is None else None
+            if name is None:
+                continue
             row, earlier = gone_names().get(name), EARLIER.get(name)
             found = earlier or row
             if found is None or "." not in alias.name or found.since > target:
