@@ -62,18 +62,29 @@ class Examiner:
         options: what the run was asked to do.
         rules: those that run.
         selected: the files with words of them.
+        dispatcher: what asks the rules, in this process only; else one that asks them in the order of the uses.
 
     Attributes:
         collectors: those of the rules, by name.
     """
 
-    def __init__(self, options: RunOptions, rules: Sequence[Rule], selected: Sequence[Selected]) -> None:
+    def __init__(
+        self,
+        options: RunOptions,
+        rules: Sequence[Rule],
+        selected: Sequence[Selected],
+        dispatcher: Dispatcher | None = None,
+    ) -> None:
         self._options = options
         self.collectors = {collector.name: collector for rule in rules for collector in rule.collectors}
         self._rules = rules_with(options.own_rules)
         self._running = frozenset(rule.code for rule in rules)
         self._begin = Begin(
-            tuple(rule.code for rule in rules), options.settings, options.own_rules, options.memory is not None
+            tuple(rule.code for rule in rules),
+            options.settings,
+            options.own_rules,
+            options.memory is not None,
+            dispatcher,
         )
         self._wanted = frozenset(file.path for file in selected if file.wanted)
         self._doubtful = tuple(file for file in selected if file.wanted_if and not file.wanted)
@@ -110,7 +121,7 @@ class Examiner:
     def check(self, project: Project, paths: Sequence[str]) -> dict[str, Examined]:
         """What is found in some files, whatever was found before."""
         checked = check_files(project, paths, self._begin, self._options.jobs, self._options.progress)
-        return {one.path: self._examined(one) for one in checked}
+        return {one.path: self.examined(one) for one in checked}
 
     def wanted(self, project: Project) -> list[str]:
         """Files that rules want in this state of the project: a fix may have changed what applies to it."""
@@ -118,7 +129,8 @@ class Examiner:
         applying = {code for code in codes if _applies(self._rules[code], project)}
         return sorted(self._wanted | {file.path for file in self._doubtful if not file.wanted_if.isdisjoint(applying)})
 
-    def _examined(self, checked: Checked) -> Examined:
+    def examined(self, checked: Checked) -> Examined:
+        """What is left of what was found in a file, without what its comments silence."""
         ignored = self._options.per_file_ignores(checked.path)
         found = [finding for finding in checked.findings if finding.code not in ignored]
         ran = self._running - checked.crashed
@@ -144,16 +156,18 @@ class Begin:
         settings: what they may depend on.
         own_rules: files and folders of rules outside torchlift.
         is_remembered: whether what was found is to be told from later states of the project by other processes.
+        dispatcher: as of `Examiner`.
     """
 
     codes: tuple[str, ...]
     settings: Settings
     own_rules: tuple[Path, ...]
     is_remembered: bool = False
+    dispatcher: Dispatcher | None = None
 
     def __call__(self, project: Project) -> Callable[[str], Checked]:
         """The check of one file by its path."""
-        dispatcher = _dispatcher(self.codes, self.own_rules)
+        dispatcher = self.dispatcher or _dispatcher(self.codes, self.own_rules)
         project.collect_together(dispatcher.collectors)
         return partial(_check, project, dispatcher, self.settings, self.is_remembered)
 

@@ -189,7 +189,9 @@ class TorchliftServer(LanguageServer):
             try:
                 if folder.project is None:
                     folder.project = await self._in_worker(partial(self._read, folder.path))
-                report = await self._in_worker(partial(_report, folder.project, documents, folder.stop.is_set))
+                    self._tell_left_out(folder.project)
+                soon = partial(asyncio.get_running_loop().call_soon_threadsafe, self._show_soon, folder, documents)
+                report = await self._in_worker(partial(_report, folder.project, documents, folder.stop.is_set, soon))
                 if report is not None:
                     self._show(folder, documents, report)
             except (ConfigError, RuleFileError) as error:
@@ -198,26 +200,43 @@ class TorchliftServer(LanguageServer):
                 folder.project = None
                 self.log(f"A defect of torchlift: nothing is known about {folder.path}.\n{traceback.format_exc()}")
 
+    def _tell_left_out(self, project: OpenProject) -> None:
+        if project.left_out:
+            self.tell(
+                f"the rules of the project's own ({', '.join(project.left_out)}) are left out, since they are code that would "
+                "run here. If you trust them, set `allowOwnRules`."
+            )
+
     def _read(self, path: Path) -> OpenProject:
         return OpenProject(path, self.settings.config_of(path))
+
+    def _show_soon(self, folder: Folder, documents: list[OpenDocument], report: Report) -> None:
+        """Show what is not all yet: it is about no version, and no fixes are offered for it."""
+        if folder.project is not None and not folder.stop.is_set():
+            for document in documents:
+                self._show_in(folder.project, document, report, is_all=False)
 
     def _show(self, folder: Folder, documents: list[OpenDocument], report: Report) -> None:
         project = folder.project
         assert project is not None
         for failure in report.failures:
             self.log(f"{failure.path}: {failure.reason}\n{failure.detail}")
-        rules = rules_with(project.options.own_rules)
         for document in documents:
             name = _name_in(project, document.path)
-            if name not in report.findings:
-                continue
-            folder.shown[document.uri] = (document, report, name)
-            source = report.sources[name]
-            for uri, version, number in document.parts():
-                positions = positions_in(source, document, uri, self.encoding)
-                here = found_in(list(report.findings[name]), source, number)
-                found = [messages.diagnostic(one, positions, project.root, rules) for one in here]
-                self._publish(uri, version, found)
+            if name in report.findings:
+                folder.shown[document.uri] = (document, report, name)
+                self._show_in(project, document, report)
+
+    def _show_in(self, project: OpenProject, document: OpenDocument, report: Report, *, is_all: bool = True) -> None:
+        name = _name_in(project, document.path)
+        if name not in report.findings:
+            return
+        source, rules = report.sources[name], rules_with(project.options.own_rules)
+        for uri, version, number in document.parts():
+            positions = positions_in(source, document, uri, self.encoding)
+            here = found_in(list(report.findings[name]), source, number)
+            found = [messages.diagnostic(one, positions, project.root, rules) for one in here]
+            self._publish(uri, version if is_all else None, found)
 
     async def _in_worker(self, work: Callable[[], Answer]) -> Answer:
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)
@@ -346,9 +365,11 @@ class TorchliftServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, text))
 
 
-def _report(project: OpenProject, documents: list[OpenDocument], stop: Callable[[], bool]) -> Report | None:
+def _report(
+    project: OpenProject, documents: list[OpenDocument], stop: Callable[[], bool], soon: Callable[[Report], None]
+) -> Report | None:
     texts = {_name_in(project, one.path): one.text for one in documents if one.path.is_relative_to(project.root)}
-    return project.report(texts, stop)
+    return project.report(texts, stop, soon)
 
 
 def _name_in(project: OpenProject, path: Path) -> str:

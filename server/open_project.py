@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os.path import relpath, sep
 from pathlib import Path
@@ -13,6 +13,7 @@ from torchlift.migrate.baseline import KnownFindings, known_findings
 from torchlift.migrate.cell_places import in_cells
 from torchlift.migrate.document import open_document
 from torchlift.migrate.examine import Examiner
+from torchlift.migrate.find.check import Checked
 from torchlift.migrate.find.kept import without_kept
 from torchlift.migrate.find.selection import Selected, select_files, select_texts
 from torchlift.migrate.fix.obstacles import Obstacles
@@ -28,6 +29,7 @@ from torchlift.notebook import is_notebook, read_source
 from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule_index import newer_words
 from torchlift.search.changes import Changes
+from torchlift.server.quick_first import QuickFirst, Stopped, moved
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.terminal.collector import calm_collector
 from torchlift.view.text import read_text
@@ -75,7 +77,10 @@ class OpenProject:
 
     Args:
         folder: the folder that is open in the editor.
-        config: how to work.
+        config: how to work; rules of the project's own that nobody allowed are left out.
+
+    Attributes:
+        left_out: where those stand.
 
     Raises:
         ConfigError: the configuration cannot be used.
@@ -83,6 +88,8 @@ class OpenProject:
     """
 
     def __init__(self, folder: Path, config: Config) -> None:
+        self.left_out = config.extend_rules if not config.allow_own_rules else ()
+        config = replace(config, extend_rules=()) if self.left_out else config
         known = read_project([folder], replace(config, jobs=1))
         self.options = known.options
         self.root = known.options.root
@@ -91,6 +98,8 @@ class OpenProject:
         self._texts = frozenset(known.options.texts)
         self._selected: dict[str, Selected] = {one.path: one for one in known.selected}
         self._project = known.project
+        self._quick_first = QuickFirst(self._rules)
+        self._last: dict[str, tuple[SourceText, Sequence[Finding]]] = {}
         self._examiner = self._new_examiner()
         self._known: dict[str, Examined] = {}
         self._written: set[str] = set()
@@ -126,18 +135,43 @@ class OpenProject:
         noted = self._selected[path].noted if path in self._selected else frozenset()
         return self.options.ask_code and noted != self._noted.get(path, frozenset())
 
-    def report(self, texts: Mapping[str, str], stop: Callable[[], bool] = lambda: False) -> Report | None:
+    def report(
+        self,
+        texts: Mapping[str, str],
+        stop: Callable[[], bool] = lambda: False,
+        soon: Callable[[Report], None] = lambda report: None,
+    ) -> Report | None:
         """What is found in files that are open.
 
         Args:
             texts: what they hold now, by path; all other files are as on disk.
             stop: asked now and then whether nobody wants to know any more.
+            soon: told what is known of a file before the rules are asked that take their time: of those, what they said last.
 
         Returns:
             None when stopped.
         """
+        asked = [path for path in texts if self.holds(path)]
+        self._quick_first.stop = stop
+        self._quick_first.tell = lambda checked: soon(self._soon(checked)) if checked.path in asked else None
+        try:
+            return self._report(texts, asked, stop)
+        except Stopped:
+            return None
+
+    def _soon(self, checked: Checked) -> Report:
+        path, source = checked.path, self._source_of(checked.path)
+        silences = tuple(open_document(self._project, path).suppressions())
+        found = list(self._examiner.examined(replace(checked, suppressions=silences)).findings)
+        if path in self._last:
+            before, told = self._last[path]
+            unasked = (one for one in told if one.code in checked.crashed)
+            found += moved(unasked, before.text, source.text)
+        return Report({path: self._left(path, found)}, {path: source})
+
+    def _report(self, texts: Mapping[str, str], asked: Sequence[str], stop: Callable[[], bool]) -> Report | None:
         self._take(texts)
-        pending = [path for path in texts if self.holds(path)]
+        pending = list(asked)
         if self.options.settings.torchscript.keep or self.options.settings.torchscript.support == "keep":
             pending += self._examiner.wanted(self._project)
         wanted, seen = frozenset(self._examiner.wanted(self._project)), set(pending)
@@ -157,21 +191,21 @@ class OpenProject:
         }
         reported, _ = without_kept(findings, self.options.settings.torchscript, self._project)
         self._settled = settle(reported, {}, {})
-        asked = [path for path in texts if self.holds(path)]
         unreadable = {path: why for path in asked if path in self._known and (why := self._known[path].unreadable)}
         broken = unreadable_outcomes(self.options, unreadable)
-        left = {
-            path: broken[path].left if path in broken else tuple(sorted(self._settled[path], key=Finding.sort_key))
-            for path in asked
-        }
-        left = {path: tuple(self._in_cells(one) for one in found) for path, found in left.items()}
-        if self._baseline is not None:
-            left = {path: self._baseline.new_in(path, found, self._source_of(path)) for path, found in left.items()}
+        left = {path: broken[path].left if path in broken else self._settled[path] for path in asked}
+        sources = {path: self._source_of(path) for path in asked}
+        self._last = {path: (sources[path], left[path]) for path in asked}
         return Report(
-            left,
-            {path: self._source_of(path) for path in asked},
+            {path: self._left(path, found) for path, found in left.items()},
+            sources,
             tuple(failure for path in asked if path in self._known for failure in self._known[path].failures),
         )
+
+    def _left(self, path: str, found: Iterable[Finding]) -> Sequence[Finding]:
+        """What is told of findings in a file: in order, with places as a run tells them, without those of the baseline."""
+        told = tuple(self._in_cells(one) for one in sorted(found, key=Finding.sort_key))
+        return told if self._baseline is None else self._baseline.new_in(path, told, self._source_of(path))
 
     def fixed(self, path: str, finding: Finding) -> dict[str, tuple[SourceText, SourceText]]:
         """Texts before and after the fix of a finding of the last report, and of those that go together with it.
@@ -252,7 +286,7 @@ class OpenProject:
                 project.may_have_records(one.path, one.collectors)
 
     def _new_examiner(self) -> Examiner:
-        return Examiner(self.options, self._rules, tuple(self._selected.values()))
+        return Examiner(self.options, self._rules, tuple(self._selected.values()), self._quick_first)
 
     def _on_disk(self, path: str) -> SourceText | None:
         """The file as it was last written; None if it is not there or is no text."""

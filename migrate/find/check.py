@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
 from torchlift.finding import FileFailure, Finding, Fix, ReplaceExpression, ReplaceText, Safety
@@ -93,37 +93,71 @@ class Dispatcher:
 
     def check(self, project: Project, view: ModuleView, settings: Settings) -> Checked:
         """Run every rule on every use in `view`."""
-        context = Context(view, project, settings, indexed_rules())
-        findings: dict[tuple[str, int, int, str, str], Finding] = {}
-        crashed: dict[str, list[FileFailure]] = {}
-        guarded: Guarded = {}
-        # Nothing in a stub ever runs.
-        for use in view.uses(self.targets, project.translate) if not view.is_stub else ():
-            if longest_target(public_name(use.name), self._all_targets) != use.target:
-                continue
-            for rule in self._by_target[use.target]:
-                try:
-                    if not _may_report(rule, use, settings):
-                        continue
-                    if not rule.sees_guarded and _is_guarded(rule, view, use, settings, project, guarded):
-                        continue
-                    for finding in rule.check(use, context):
-                        settled = _complete(finding, use, view, settings)
-                        findings.setdefault(settled.sort_key(), settled)
-                except Exception:
-                    crashed.setdefault(rule.code, []).append(_crash(rule, view.path, f"line {use.node.lineno}"))
+        check = FileCheck(self, project, view, settings)
+        for rule, use in check.questions():
+            check.ask(rule, use)
+        return check.checked()
+
+    def questions(self, project: Project, view: ModuleView, settings: Settings) -> Iterator[tuple[Rule, Use | None]]:
+        """The rules that have to be asked, each about a use, or about the whole file."""
+        if view.is_stub:
+            return  # nothing in a stub ever runs
+        for use in view.uses(self.targets, project.translate):
+            if longest_target(public_name(use.name), self._all_targets) == use.target:
+                yield from ((rule, use) for rule in self._by_target[use.target])
         text = view.source.text
-        for rule, triggers in self._whole if not view.is_stub else ():
-            if rule.whole is None or not looks_at_files(rule, settings):
-                continue
-            if any(all(word in text for word in words) for words in triggers):
-                try:
-                    findings.update((finding.sort_key(), finding) for finding in rule.whole(context))
-                except Exception:
-                    crashed.setdefault(rule.code, []).append(_crash(rule, view.path, "the file"))
-        ordered = tuple(findings[key] for key in sorted(findings))
-        failures = tuple(failure for some in crashed.values() for failure in some)
-        return Checked(view.path, ordered, failures, crashed=frozenset(crashed))
+        for rule, triggers in self._whole:
+            if looks_at_files(rule, settings) and any(all(word in text for word in words) for words in triggers):
+                yield rule, None
+
+
+class FileCheck:
+    """The check of one file, question by question.
+
+    Args:
+        dispatcher: the rules.
+        project, view, settings: what they are asked about.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, project: Project, view: ModuleView, settings: Settings) -> None:
+        self._dispatcher = dispatcher
+        self._context = Context(view, project, settings, indexed_rules())
+        self._findings: dict[tuple[str, int, int, str, str], Finding] = {}
+        self._crashed: dict[str, list[FileFailure]] = {}
+        self._guarded: Guarded = {}
+
+    def questions(self) -> Iterator[tuple[Rule, Use | None]]:
+        """As of `Dispatcher.questions`."""
+        context = self._context
+        return self._dispatcher.questions(context.project, context.view, context.settings)
+
+    def ask(self, rule: Rule, use: Use | None) -> None:
+        """Ask a rule about a use, or about the whole file; that it crashes is noted."""
+        try:
+            if use is not None:
+                self._ask(rule, use)
+            elif rule.whole is not None:
+                self._findings.update((finding.sort_key(), finding) for finding in rule.whole(self._context))
+        except Exception:
+            where = f"line {use.node.lineno}" if use is not None else "the file"
+            self._crashed.setdefault(rule.code, []).append(_crash(rule, self._context.view.path, where))
+
+    def _ask(self, rule: Rule, use: Use) -> None:
+        context = self._context
+        view, project, settings = context.view, context.project, context.settings
+        if not _may_report(rule, use, settings):
+            return
+        if not rule.sees_guarded and _is_guarded(rule, view, use, settings, project, self._guarded):
+            return
+        for finding in rule.check(use, context):
+            settled = _complete(finding, use, view, settings)
+            self._findings.setdefault(settled.sort_key(), settled)
+
+    def checked(self, unasked: frozenset[str] = frozenset()) -> Checked:
+        """What was found by now; of the rules `unasked` nothing is known."""
+        ordered = tuple(self._findings[key] for key in sorted(self._findings))
+        failures = tuple(failure for some in self._crashed.values() for failure in some)
+        return Checked(self._context.view.path, ordered, failures, crashed=unasked.union(self._crashed))
 
 
 def _words_of_triggers(rule: Rule) -> tuple[tuple[str, ...], ...]:

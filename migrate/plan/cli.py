@@ -52,6 +52,9 @@ PLAN_FORMATS: tuple[PlanFormat, ...] = get_args(PlanFormat)
     help="Files to leave out, beside the configured ones.",
 )
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file to use.")
+@click.option(
+    "--allow-own-rules", is_flag=True, help="Go on although the configuration names rules of the project's own."
+)
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("-j", "--jobs", type=click.IntRange(min=0), help="Processes to use; 0 lets the amount of work decide.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
@@ -65,6 +68,7 @@ def plan(
     min_torch: str | None,
     exclude: tuple[str, ...],
     config_file: Path | None,
+    allow_own_rules: bool,
     isolated: bool,
     jobs: int | None,
     color: Literal["auto", "always", "never"],
@@ -74,6 +78,8 @@ def plan(
     Nothing is written, but for the answers with --ask. Exit status: 0 there is nothing to ask or to do, 1 there is,
     2 torchlift or its input failed.
     """
+    from dataclasses import replace
+
     from torchlift.migrate.workspace.config import Config, ConfigError, load_config
     from torchlift.terminal.collector import calm_collector
 
@@ -90,6 +96,7 @@ def plan(
     start = named[0] if named[0].is_dir() else named[0].parent
     try:
         config = Config() if isolated else load_config(start, explicit=config_file)
+        config = replace(config, allow_own_rules=allow_own_rules)
     except ConfigError as error:
         raise click.UsageError(str(error)) from None
     calm_collector()

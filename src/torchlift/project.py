@@ -41,6 +41,8 @@ _MOST_USERS = 60
 Answer = TypeVar("Answer")
 Arguments = ParamSpec("Arguments")
 _IMPORT = Needle(b"import", whole=True)
+# Files that are searched one by one.
+_FEW = 100
 
 
 class Project:
@@ -72,27 +74,22 @@ class Project:
         self.overlay = dict(overlay or {})
         self.wrappers = wrappers or Wrappers()
         same = before if before is not None and (before.files, before.wrappers) == (self.files, self.wrappers) else None
-        self._before: Project | None = same
-        self._changes: Changes | None = None
+        self._older: Project | None = same._richer_state() if same is not None else None
+        self._states: tuple[Project, ...] = tuple(state for state in (same, self._older) if state is not None)
+        self._changes: dict[Project, Changes] = {}
         self._changed = changed_texts(same.overlay, self.overlay) if same is not None else frozenset()
         self._modules: ModuleFiles = same._modules if same is not None else ModuleFiles(self.files)
         self._files: ProjectFiles = ProjectFiles(
             root, self.files, self.overlay, before._files if before is not None else None
         )
         self._views: ViewCache = before._views if before is not None else ViewCache()
-        self._records: Records = Records(
-            self.files,
-            indexed or {},
-            self.wrappers.triggers,
-            self.data,
-            self.source,
-            self.view,
-            getattr(same, "_records", None),
-            self._changed,
-        )
+        read = self.wrappers.triggers, self.data, self.source, self.view
+        before_them = getattr(same, "_records", None)
+        self._records: Records = Records(self.files, indexed or {}, *read, before_them, self._changed)
         self._ear = Ear()
-        self._answers = SharedAnswers(self._ear, getattr(same, "_answers", None), self._still)
-        self._of_views = ViewAnswers(self._ear, getattr(same, "_of_views", None), self._still)
+        known = [(state, partial(self._still, state)) for state in self._states]
+        self._answers: SharedAnswers = SharedAnswers(self._ear, [(state._answers, still) for state, still in known])
+        self._of_views: ViewAnswers = ViewAnswers(self._ear, [(state._of_views, still) for state, still in known])
         names = self.wrappers, self._modules, self.view, self._files.data, self._files.holds, self._ear
         self._translations = Translations(*names, getattr(same, "_translations", None), self._changed)
         self._reads: dict[str, Reads | None] = {}
@@ -102,15 +99,18 @@ class Project:
             self._reads = {path: reads for path, reads in same._reads.items() if path not in self._changed}
             same._forget_before()
 
-    def _still(self, asked: Asked) -> bool:
-        """Whether what was asked in the state before has the same answers now."""
-        if self._before is None:
-            return False
-        if self._changes is None:
+    def _still(self, before: Project, asked: Asked) -> bool:
+        """Whether what was asked in an earlier state has the same answers now."""
+        if before not in self._changes:
             from torchlift.search.changes import Changes
 
-            self._changes = Changes(self._before, self, self._records.collectors)
-        return not self._changes.concern(asked)
+            self._changes[before] = Changes(before, self, self._records.collectors)
+        return not self._changes[before].concern(asked)
+
+    def _richer_state(self) -> Project | None:
+        """The earlier state that answered more than was asked in this one: what is not asked for a while is not worked out again."""
+        richest = max(self._states, key=lambda state: len(state._answers.known), default=None)
+        return richest if richest is not None and len(richest._answers.known) > len(self._answers.known) else None
 
     def take_over(self, earlier: Earlier) -> None:
         """Ask an earlier run before anything is worked out; states that come of this one ask this one."""
@@ -123,7 +123,7 @@ class Project:
         return Knowledge(self._records.read, known.exports, self._answers.known, self._users, known.asked_in)
 
     def _forget_before(self) -> None:
-        self._before = self._changes = None
+        self._states, self._older, self._changes = (), None, {}
         self._answers.forget_before()
         self._of_views.forget_before()
 
@@ -316,9 +316,10 @@ class Project:
         return None if paths is None or found is None else [use for path in sorted(found) for use in found[path]]
 
     def _users_before(self, path: str, name: str) -> tuple[tuple[str, ...] | None, Asked] | None:
-        known = self._before._users.get((path, name)) if self._before is not None else None
-        if known is not None and not self._ear.unheard(partial(self._still, known[1])):
-            known = None
+        told = ((state, state._users.get((path, name))) for state in self._states)
+        known = next(
+            (one for state, one in told if one and self._ear.unheard(partial(self._still, state, one[1]))), None
+        )
         if known is None and self._answers.earlier is not None:
             known = self._ear.unheard(partial(self._answers.earlier.users, (path, name)))
         if known is not None:
@@ -403,19 +404,18 @@ class Project:
         module = view.module.rpartition(".")[2]
         starring = self._starring(encoded(module))
         self._ear.asked.texts.update(((encoded(module), True), (word.text, True), (_IMPORT.text, True)))
-        return [
-            path
-            for path in self._files.naming(module)
-            if path != view.path
-            and self._files.holds(path, _IMPORT)
-            and (self._files.holds(path, word) or path in starring)
-        ]
+        others = [path for path in self._files.naming(module) if path != view.path]
+        if len(others) > _FEW:  # then files are searched for a word together, and the next state knows most of it
+            named = starring.union(self._files.naming(name)).intersection(self._files.naming("import"))
+            return [path for path in others if path in named]
+        holds = self._files.holds
+        return [path for path in others if holds(path, _IMPORT) and (holds(path, word) or path in starring)]
 
     def _starring(self, module: bytes) -> frozenset[str]:
         """Files that import all names of a module that is called like this, wherever it stands, or of their own package."""
         self._ear.asked.texts.add((STAR, False))
         if self._stars is None:
-            known = (self._before._stars if self._before is not None else None) or {}
+            known = (self._states[0]._stars if self._states else None) or {}
             known = {path: stars for path, stars in known.items() if path not in self._changed}
             self._stars = self._ear.unheard(
                 lambda: {

@@ -12,8 +12,9 @@ from random_edits import EXAMPLES, described, edited
 
 from torchlift.finding import Safety
 from torchlift.migrate import Mode, load_config, migrate
+from torchlift.migrate.workspace.config import Config
 from torchlift.rules.rule import Bad
-from torchlift.server.open_project import OpenProject
+from torchlift.server.open_project import OpenProject, Report
 
 ACROSS_FILES = [example for example in EXAMPLES if example.files]
 REQUIRES = '[project]\nname = "p"\ndependencies = ["torch>=2.13"]\n'
@@ -105,3 +106,26 @@ def test_nothing_more_is_looked_at_once_nobody_wants_to_know(tmp_path: Path) -> 
     assert project.report({"a.py": "import torch\nx = torch.ger(3, 4)\n"}, lambda: True) is None
     report = project.report({"a.py": "import torch\nx = torch.ger(3, 4)\n"})
     assert report is not None and [one.code for one in report.findings["a.py"]] == ["TL401"]
+
+
+def test_what_is_known_is_told_before_rules_are_asked_that_take_their_time(tmp_path: Path) -> None:
+    text = "import torch\n\n\ndef f(x):\n    return torch.ger(x, x)\n\n\nscripted = torch.jit.script(f)\n"
+    (tmp_path / "a.py").write_text(text)
+    project = OpenProject(tmp_path, Config())
+    soon: list[Report] = []
+
+    def codes(report: Report | None) -> list[str]:
+        assert report is not None
+        return [one.code for one in report.findings["a.py"]]
+
+    assert codes(project.report({"a.py": text}, soon=soon.append)) == ["TL401", "TL102"] and not soon
+    project._quick_first._dearest["TL102"] = 1.0
+    told = project.report({"a.py": f"\n{text}"}, soon=soon.append)
+    assert codes(told) == codes(soon[0]) == ["TL401", "TL102"]
+    assert told is not None and told.findings["a.py"][1].span == soon[0].findings["a.py"][1].span
+    again = project.report({"a.py": f"\n{text}print(torch.ger)\n"}, soon=soon.append)
+    assert codes(soon[1]) == codes(again) == ["TL401", "TL102", "TL401"]
+    assert codes(project.report({"a.py": text.replace("scripted =", "#")}, soon=soon.append)) == ["TL401"]
+    assert project.report({"a.py": text}, stop=lambda: True) is None
+    assert codes(project.report({"a.py": text}, soon=soon.append)) == ["TL401", "TL102"]
+    assert codes(soon[2]) == ["TL401"]  # what the dear rule will say is not guessed

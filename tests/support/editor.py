@@ -26,12 +26,14 @@ class Editor:
     Attributes:
         client: the client below.
         published: the last diagnostics of each file, and the version they are about.
+        on_news: called whenever diagnostics come, also with those that are not all yet.
         told: what was shown to the user; `logged`: what was written into the log.
     """
 
     def __init__(self, client: LanguageClient) -> None:
         self.client = client
         self.published: dict[str, tuple[int | None, list[types.Diagnostic]]] = {}
+        self.on_news: Callable[[], None] = lambda: None
         self.told: list[str] = []
         self.logged: list[str] = []
         self.watched: list[str] = []
@@ -44,6 +46,7 @@ class Editor:
         @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def _(params: types.PublishDiagnosticsParams) -> None:
             self.published[params.uri] = (params.version, list(params.diagnostics))
+            self.on_news()
             self._news.set()
 
         @client.feature(types.WINDOW_SHOW_MESSAGE)

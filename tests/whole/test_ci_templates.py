@@ -65,6 +65,8 @@ def test_what_could_not_be_done_fails_the_action_whatever_it_may_pass_over(
 ) -> None:
     done = run(action_step("Check"), tmp_path, ARGUMENTS=". --select NONE", FAIL="false", **runner)
     assert done.returncode == 2 and "is no rule" in done.stderr
+    assert "::error title=torchlift::Error: " in done.stdout
+    assert "is no rule" in Path(runner["GITHUB_STEP_SUMMARY"]).read_text()
     assert not Path(runner["GITHUB_OUTPUT"]).exists()
 
 
@@ -84,12 +86,12 @@ def test_the_action_uses_nothing_by_a_name_that_can_be_moved() -> None:
 
 
 def test_the_job_of_gitlab_writes_the_reports_that_it_names(tmp_path: Path) -> None:
-    job: dict[str, Any] = yaml.safe_load((ROOT / "ci/gitlab.yml").read_text())["torchlift"]
+    template: dict[str, Any] = yaml.safe_load((ROOT / "ci/gitlab.yml").read_text())
+    job, defaults = template["torchlift"], template["variables"]
+    assert "variables" not in job  # those of a job would go over the ones of a file that includes it
     (tmp_path / "a.py").write_text(OLD)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = run(
-        "\n".join(job["script"]), tmp_path, PATH=path, TORCHLIFT_ARGUMENTS=job["variables"]["TORCHLIFT_ARGUMENTS"]
-    )
+    done = run("\n".join(job["script"]), tmp_path, PATH=path, TORCHLIFT_ARGUMENTS=defaults["TORCHLIFT_ARGUMENTS"])
     assert done.returncode == 1, done.stderr
     reports = job["artifacts"]["reports"]
     [issue] = json.loads((tmp_path / reports["codequality"]).read_text())
@@ -98,6 +100,13 @@ def test_the_job_of_gitlab_writes_the_reports_that_it_names(tmp_path: Path) -> N
         "positions": {"begin": {"line": 5, "column": 12}, "end": {"line": 5, "column": 21}},
     }
     assert junit((tmp_path / reports["junit"]).read_text()).failures == 1
+
+
+def test_the_job_of_gitlab_refuses_to_install_it_does_not_know_what(tmp_path: Path) -> None:
+    template: dict[str, Any] = yaml.safe_load((ROOT / "ci/gitlab.yml").read_text())
+    done = run(template["torchlift"]["before_script"][0], tmp_path, TORCHLIFT=template["variables"]["TORCHLIFT"])
+    assert done.returncode == 2 and "The variable TORCHLIFT has to say" in done.stdout
+    assert run(template["torchlift"]["before_script"][0], tmp_path, TORCHLIFT="git+https://x").returncode == 0
 
 
 def _allowed_in_image(name: str) -> bool:

@@ -104,8 +104,22 @@ class _Unused:
             self.gone.add(span)
 
     def _is_loaded_anew(self, statement: ast.ImportFrom) -> bool:
-        """Whether an import that a fix brings loads the module of `statement`, too."""
-        return not statement.level and any(f"{module}.".startswith(f"{statement.module}.") for module in self.added)
+        """Whether another import of the file, or one that a fix brings, loads the module of `statement`, too."""
+        others = [module for other, module in self._imported if other is not statement]
+        loaded = (*self.added, *others)
+        return not statement.level and any(f"{module}.".startswith(f"{statement.module}.") for module in loaded)
+
+    @property
+    def _imported(self) -> Iterator[tuple[ast.stmt, str]]:
+        """What imports at the top of the file load that stay."""
+        for statement in self.view.tree.body:
+            if self._is_gone(statement):
+                continue
+            if isinstance(statement, ast.Import):
+                yield from ((statement, alias.name) for alias in statement.names)
+            elif isinstance(statement, ast.ImportFrom) and not statement.level:
+                stays = any(alias not in self.removals for alias in statement.names)
+                yield statement, (statement.module or "") if stays else ""
 
     def _compiles(self, decorator: ast.expr) -> bool:
         """Whether a decorator makes TorchScript of a function, for whoever calls that."""

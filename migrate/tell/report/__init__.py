@@ -77,16 +77,18 @@ def _exchanged(
         return sarif.render(found, troubles, _explained({entry.code for entry in found}))
     if output_format == "markdown":
         from torchlift.migrate.tell.report.formats import markdown
-        from torchlift.migrate.tell.report.summary import verdict
+        from torchlift.migrate.tell.report.summary import harm, verdict
 
-        return markdown.render(found, troubles, verdict(result))
+        return markdown.render(
+            found, troubles, verdict(result), harm((entry.severity for entry in found), result.target)
+        )
     if output_format == "html":
         from torchlift.migrate.tell.report.formats import html
-        from torchlift.migrate.tell.report.summary import verdict
+        from torchlift.migrate.tell.report.summary import harms, verdict
 
-        return html.render(
-            found, troubles, html.RunHead(verdict(result), not result.exit_code, _facts(result), result.notes)
-        )
+        facts = (("project", root.resolve().name), *_facts(result))
+        head = html.RunHead(verdict(result), not result.exit_code, facts, result.notes, harms(result.target))
+        return html.render(found, troubles, head)
     if output_format in {"github", "gitlab", "junit", "rdjson"}:
         from importlib import import_module
 
@@ -98,7 +100,7 @@ def _exchanged(
 def _facts(result: RunResult) -> tuple[tuple[str, str], ...]:
     """What a run was about, as names and values."""
     source = f" ({result.min_torch_source})" if result.min_torch_source else ""
-    files = f"{result.files_seen}, of which {result.files_analysed} mention something that a rule knows"
+    files = f"{result.files_seen}, of which {result.files_analysed} name something that may have changed"
     known = [("known", f"{result.known} findings of the baseline are not listed")] if result.known else []
     return (
         ("target", f"torch {result.target}"),

@@ -8,7 +8,7 @@ from pathlib import Path
 from torchlift.finding import Finding, Safety
 from torchlift.migrate.result import RunResult
 from torchlift.migrate.tell.report.frame import frame
-from torchlift.migrate.tell.report.groups import Block, Waiting, advice_of, blocks_of, row_of, waiting_of
+from torchlift.migrate.tell.report.groups import Block, Waiting, advice_of, blocks_of, row_of, waiting_of, worst_first
 from torchlift.migrate.tell.report.items import Item, left
 from torchlift.migrate.tell.report.palette import Palette
 from torchlift.migrate.tell.report.paths import place_in, shown_path, with_places
@@ -32,10 +32,10 @@ def render(result: RunResult, *, root: Path, color: bool = False, verbose: bool 
     """
     items = left(result)
     if verbose:
-        return _Report(root, Palette(color), {}).of([Block((item,)) for item in items], told=None)
+        return _Report(root, Palette(color), {}).of(worst_first([Block((item,)) for item in items]), told=None)
     free, waiting = waiting_of(items)
     held = {group.place: group for group in waiting}
-    return _Report(root, Palette(color), held).of(blocks_of(free), told=SINCE)
+    return _Report(root, Palette(color), held).of(worst_first(blocks_of(free)), told=SINCE)
 
 
 class _Report:

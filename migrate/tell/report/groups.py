@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from torchlift.finding import Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.tell.report.frame import CONTEXT
@@ -59,6 +60,12 @@ def blocks_of(items: Iterable[Item]) -> list[Block]:
         else:
             blocks[index] = Block(blocks[index].items, (*blocks[index].alike, *near))
     return blocks
+
+
+def worst_first(blocks: Iterable[Block]) -> list[Block]:
+    """What cannot work any more before what is merely old; else in the order given."""
+    order = list(Severity)
+    return sorted(blocks, key=lambda block: min(order.index(item.finding.severity) for item in block.items))
 
 
 def waiting_of(items: Sequence[Item]) -> tuple[list[Item], list[Waiting]]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from torchlift.finding import FileFailure, Safety
+from torchlift.finding import FileFailure, Safety, Severity
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.tell.report.items import Item, items
 from torchlift.migrate.tell.report.palette import Palette
 from torchlift.migrate.tell.report.paths import shown_path, with_places
+from torchlift.rules.rule_index import indexed_rules
 from torchlift.terminal.columns import one_line
+from torchlift.versions import TorchVersion
 
 _MOST_PATHS = 5
 _MOST_FAILURES = 10
@@ -30,6 +33,9 @@ def summary(result: RunResult, *, root: Path, color: bool = False) -> str:
     lines = [_colored_verdict(result, listed, palette)]
     lines += _refused(result, root, palette)
     lines += _failures(result.failures, root, palette)
+    worst = Counter(item.finding.severity for item in listed if not item.fixed)
+    if worst[Severity.ERROR] and len(worst) > 1:
+        lines.append(f"{palette.strong('Of what is left:')} {harm(worst.elements(), result.target)}.")
     if result.suppressed:
         are = "is" if result.suppressed == 1 else "are"
         lines.append(f"{_count(result.suppressed, 'finding')} {are} suppressed by comments.")
@@ -43,6 +49,22 @@ def summary(result: RunResult, *, root: Path, color: bool = False) -> str:
 def verdict(result: RunResult) -> str:
     """What the run comes to, in a sentence or two."""
     return _verdict(result, list(items(result)))
+
+
+def harm(severities: Iterable[Severity], target: TorchVersion) -> str:
+    """How many findings do what harm, the worst first: a few words for each, or nothing where there are none."""
+    counts = Counter(severities)
+    said = [f"{counts[severity]} {words}" for severity, words in harms(target).items() if counts[severity]]
+    return ", ".join(said)
+
+
+def harms(target: TorchVersion) -> dict[Severity, str]:
+    """What findings of a severity mean for whoever moves to `target`, the worst first."""
+    return {
+        Severity.ERROR: f"cannot work with torch {target}",
+        Severity.WARNING: "deprecated, or does something else",
+        Severity.INFO: "to know, or harmful under conditions",
+    }
 
 
 def _colored_verdict(result: RunResult, listed: Sequence[Item], palette: Palette) -> str:
@@ -61,7 +83,8 @@ def _verdict(result: RunResult, listed: Sequence[Item]) -> str:
         found = f"{_count(len(left), 'finding')} in {_files(left)}"
         tail = "" if result.mode is Mode.CHECK else ", nothing fixed"
         return f"{found}{tail}: {_kinds(result, left)}."
-    done = f"{_count(len(fixed), 'finding')} in {_files(fixed)}"
+    written = sum(outcome.new_text is not None and outcome.refused is None for outcome in result.outcomes)
+    done = f"{_count(len(fixed), 'finding')} in {_count(written, 'file')}"
     if proven := sum(item.finding.safety is Safety.PROVEN for item in fixed):
         done += f", {proven if proven < len(fixed) else 'all'} proven by recorded runs"
     if result.mode is Mode.DIFF:
@@ -91,7 +114,8 @@ def _kinds(result: RunResult, left: Sequence[Item]) -> str:
     waiting = [item for item in left if not (item.applicable and applies)]
     safe = [item for item in waiting if item.finding.safety in {Safety.SAFE, Safety.PROVEN}]
     review = [item for item in waiting if item.finding.safety is Safety.UNSAFE]
-    manual = [item for item in waiting if item.finding.safety is Safety.MANUAL]
+    manual = [item for item in waiting if item.finding.safety is Safety.MANUAL and not item.finding.waits_for]
+    later = [item for item in waiting if item.finding.safety is Safety.MANUAL and item.finding.waits_for]
     kinds = []
     if safe:
         kinds.append(f"{_subject(safe, left)} can be fixed (run without `--check` to apply)")
@@ -104,6 +128,11 @@ def _kinds(result: RunResult, left: Sequence[Item]) -> str:
     if manual:
         are = "is" if len(manual) == 1 else "are"
         kinds.append(f"{_subject(manual, left)} {are} manual ({_explained(manual)})")
+    if later:
+        wait = "waits" if len(later) == 1 else "wait"
+        kinds.append(
+            f"{_subject(later, left)} {wait} for another place to change first (`torchlift plan` shows what for)"
+        )
     return ", ".join(kinds)
 
 
@@ -122,11 +151,12 @@ def _how_to_review(result: RunResult, review: Sequence[Item]) -> str:
 
 def _explained(manual: Sequence[Item]) -> str:
     codes = sorted({item.finding.code for item in manual})
+    allowed = "" if indexed_rules().keys() >= set(codes) else " --allow-own-rules"
     if len(codes) == 1:
-        return f"`torchlift rule {codes[0]}` explains"
+        return f"`torchlift rule {codes[0]}{allowed}` explains"
     named = ", ".join(codes[:_MOST_CODES])
     more = f" and {len(codes) - _MOST_CODES} more" if len(codes) > _MOST_CODES else ""
-    return f"`torchlift rule CODE` explains {named}{more}"
+    return f"`torchlift rule CODE{allowed}` explains {named}{more}"
 
 
 def _refused(result: RunResult, root: Path, palette: Palette) -> list[str]:

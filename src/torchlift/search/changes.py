@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from torchlift.notebook import is_notebook
 from torchlift.search.asked import Asked
@@ -14,6 +14,8 @@ from torchlift.search.vocabulary import Needle
 
 if TYPE_CHECKING:
     from torchlift.project import Project
+
+Text = TypeVar("Text", str, bytes)
 
 
 class Changes:
@@ -69,14 +71,7 @@ class Changes:
     def _same_ends(self, path: str) -> tuple[int, int]:
         """How many bytes at the front and at the end of a changed file are the same in both states."""
         if path not in self._ends:
-            before, after = self._before.data(path), self._after.data(path)
-            shorter = min(len(before), len(after))
-            start = _largest(shorter, lambda size: before[:size] == after[:size])
-            rest = shorter - start
-            self._ends[path] = (
-                start,
-                _largest(rest, lambda size: before[len(before) - size :] == after[len(after) - size :]),
-            )
+            self._ends[path] = same_ends(self._before.data(path), self._after.data(path))
         return self._ends[path]
 
     def _place(self, text: bytes) -> bool:
@@ -106,6 +101,14 @@ class Changes:
     def _answer(self, answer: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
         """Whether a shared answer is another."""
         return bool(self._before.once(answer, *arguments) != self._after.once(answer, *arguments))
+
+
+def same_ends(before: Text, after: Text) -> tuple[int, int]:
+    """How much at the front and at the end of two texts is the same, without an overlap."""
+    shorter = min(len(before), len(after))
+    start = _largest(shorter, lambda size: before[:size] == after[:size])
+    end = _largest(shorter - start, lambda size: before[len(before) - size :] == after[len(after) - size :])
+    return start, end
 
 
 def _largest(most: int, holds: Callable[[int], bool]) -> int:

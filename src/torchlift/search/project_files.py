@@ -97,13 +97,14 @@ class ProjectFiles:
 
     def _remember_others(self) -> None:
         """Take those files apart, too, whose words are not known: at once where those of most files are, else when so much has been
-        searched for that it pays.
+        searched for, in all states, that it pays.
         """
-        searches = len(self._holding)
-        if searches not in {0, _SEARCHES_THAT_PAY}:
+        if self._vocabularies.is_whole:
             return
         others = [path for path in self._files if path not in self._vocabularies and path not in self._overlay]
-        if searches or 2 * len(others) < len(self._files):
+        pays = len(self._holding.keys() | self._held_before.keys()) >= _SEARCHES_THAT_PAY
+        if pays or (not self._holding and 2 * len(others) < len(self._files)):
+            self._vocabularies.is_whole = True
             for path in others:
                 with suppress(OSError):
                     self.remember(path, vocabulary(words_in(self.data(path))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,26 +16,22 @@ class SharedAnswers:
 
     Args:
         ear: notes which of them are asked for; what they were made from is not asked by those who share them.
-        before: those of an earlier state.
-        still: whether what an answer of that state was made from is the same now.
+        before: those of earlier states, each with whether what an answer of that state was made from is the same now.
 
     Attributes:
         known: the answers, and what each was made from.
         earlier: what an earlier run knew.
     """
 
-    def __init__(
-        self, ear: Ear, before: SharedAnswers | None = None, still: Callable[[Asked], bool] = lambda asked: False
-    ) -> None:
+    def __init__(self, ear: Ear, before: Sequence[tuple[SharedAnswers, Callable[[Asked], bool]]] = ()) -> None:
         self._ear = ear
         self._before = before
-        self._still = still
         self.earlier: Earlier | None = None
         self.known: dict[Question, tuple[Any, Asked]] = {}
 
     def forget_before(self) -> None:
-        """Take nothing over from the earlier state any more: it need not be kept."""
-        self._before = None
+        """Take nothing over from the earlier states any more: they need not be kept."""
+        self._before = ()
 
     def once(self, question: Question, work: Callable[[], Answer]) -> Answer:
         """What `work` gives, worked out once for a function and its arguments."""
@@ -46,8 +42,8 @@ class SharedAnswers:
         return answer
 
     def _from_before(self, question: Question) -> tuple[Any, Asked] | None:
-        known = self._before.known.get(question) if self._before is not None else None
-        return known if known is not None and self._ear.unheard(partial(self._still, known[1])) else None
+        told = ((answers.known.get(question), still) for answers, still in self._before)
+        return next((known for known, still in told if known and self._ear.unheard(partial(still, known[1]))), None)
 
     def _from_earlier(self, question: Question) -> tuple[Any, Asked] | None:
         earlier = self.earlier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -18,22 +18,18 @@ class ViewAnswers:
 
     Args:
         ear: notes what an answer rests on, also for those who get it later.
-        before: those of an earlier state.
-        still: whether what an answer of that state rests on is the same now.
+        before: those of earlier states, each with whether what an answer of that state rests on is the same now.
     """
 
-    def __init__(
-        self, ear: Ear, before: ViewAnswers | None = None, still: Callable[[Asked], bool] = lambda asked: False
-    ) -> None:
+    def __init__(self, ear: Ear, before: Sequence[tuple[ViewAnswers, Callable[[Asked], bool]]] = ()) -> None:
         self._ear = ear
         self._before = before
-        self._still = still
         # Made when needed: it cannot be sent to another process.
         self._known: WeakKeyDictionary[ModuleView, dict[Callable[..., Any], tuple[Any, Asked]]] | None = None
 
     def forget_before(self) -> None:
-        """Take nothing over from the earlier state any more: it need not be kept."""
-        self._before = None
+        """Take nothing over from the earlier states any more: they need not be kept."""
+        self._before = ()
 
     def once(self, question: Callable[..., Any], view: ModuleView, work: Callable[[], Answer]) -> Answer:
         """What `work` gives, worked out once for a question about a view."""
@@ -51,7 +47,7 @@ class ViewAnswers:
         return found
 
     def _from_before(self, question: Callable[..., Any], view: ModuleView) -> tuple[Any, Asked] | None:
-        if self._before is None or self._before._known is None:
-            return None
-        known = self._before._known.get(view, {}).get(question)
-        return known if known is not None and self._ear.unheard(partial(self._still, known[1])) else None
+        told = (
+            (answers._known.get(view, {}).get(question), still) for answers, still in self._before if answers._known
+        )
+        return next((known for known, still in told if known and self._ear.unheard(partial(still, known[1]))), None)

@@ -81,9 +81,13 @@ class Vocabularies:
 
     Args:
         words: the vocabulary of each file, by path.
+
+    Attributes:
+        is_whole: whether those of all files were to be added, as far as there was room.
     """
 
     def __init__(self, words: Iterable[tuple[str, bytes]] = ()) -> None:
+        self.is_whole = False
         self._paths: list[str] = []
         self._ends: list[int] = []
         self._spans: dict[str, tuple[int, int]] = {}

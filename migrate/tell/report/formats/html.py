@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from itertools import groupby
 
@@ -42,12 +42,14 @@ class RunHead:
         clean: whether nothing is left.
         facts: names with values: target, lowest torch, files.
         notes: sentences about the whole run.
+        harms: what the severities of findings mean, the worst first.
     """
 
     verdict: str
     clean: bool
     facts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
+    harms: Mapping[Severity, str]
 
 
 def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], head: RunHead) -> str:
@@ -67,20 +69,25 @@ def _body(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], head: R
         yield section("notes", "Worth knowing", element("ul", *(element("li", sentence(note)) for note in head.notes)))
     if not entries:
         return
+    harms = list(head.harms.values())
+    harm = _counted(entries, "kind of harm", lambda entry: head.harms[entry.severity], by_name=harms.index)
+    yield section("harm", "What harm", harm)
     yield section("effort", "What it takes", _effort(entries))
     releases = _counted(entries, "release of torch", _release, by_name=_in_order)
-    yield section("releases", "What breaks when", releases)
+    yield section("releases", "What changed when", releases)
     yield section("rules", "By rule", _counted(entries, "rule", lambda entry: f"{entry.code} {entry.name}", _rule_link))
     yield section("folders", "By folder", _counted(entries, "folder", lambda entry: _folder(entry.path)))
     files = [list(found) for _, found in groupby(entries, key=lambda entry: entry.path)]
-    yield section("findings", "Findings", _filters(entries), *(_file(found, len(entries) <= 50) for found in files))
+    yield section(
+        "findings", "Findings", _filters(entries, head.harms), *(_file(found, len(entries) <= 50) for found in files)
+    )
 
 
 def _effort(entries: Sequence[ListedFinding]) -> Markup:
     counts = Counter(entry.safety for entry in entries)
     named = [f"{counts[safety]} {word}" for safety, word in _FIXES.items() if counts[safety]]
     waits = sum(entry.waits for entry in entries)
-    tail = f"; {waits} wait for another place to change first" if waits else ""
+    tail = f", of which {waits} wait for another place and may be automatic once that has changed" if waits else ""
     return joined([_bar(entries), element("p", f"{', '.join(named)}{tail}.")])
 
 
@@ -89,14 +96,14 @@ def _counted(
     what: str,
     key: Callable[[ListedFinding], str],
     shown: Callable[[str, ListedFinding], Child] = lambda name, entry: name,
-    by_name: Callable[[str], tuple[bool, list[int]]] | None = None,
+    by_name: Callable[[str], object] | None = None,
 ) -> Markup:
     groups: dict[str, list[ListedFinding]] = {}
     for entry in entries:
         groups.setdefault(key(entry), []).append(entry)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     if by_name is not None:
-        ordered.sort(key=lambda group: by_name(group[0]))
+        ordered.sort(key=lambda group: by_name(group[0]))  # type: ignore[arg-type, return-value]
     rows = []
     for name, found in ordered:
         counts = Counter(entry.safety for entry in found)
@@ -129,15 +136,23 @@ def _bar(entries: Sequence[ListedFinding]) -> Markup:
     return effort.bar(safe, counts[Safety.UNSAFE], counts[Safety.MANUAL])
 
 
-def _filters(entries: Sequence[ListedFinding]) -> Markup:
+def _filters(entries: Sequence[ListedFinding], harms: Mapping[Severity, str]) -> Markup:
+    levels = [(level.value, words) for level, words in harms.items() if any(e.severity is level for e in entries)]
     kinds = [(safety.value, word) for safety, word in _FIXES.items() if any(e.safety is safety for e in entries)]
     codes = [(code, code) for code in sorted({entry.code for entry in entries})]
     folders = [(mark(folder), folder) for folder in sorted({_folder(entry.path) for entry in entries})]
-    return filters([("Takes", kinds), ("Rule", codes), *([("Folder", folders)] if 1 < len(folders) <= 40 else [])])
+    return filters(
+        [
+            ("Harm", levels),
+            ("Takes", kinds),
+            ("Rule", codes),
+            *([("Folder", folders)] if 1 < len(folders) <= 40 else []),
+        ]
+    )
 
 
 def _css(entries: Sequence[ListedFinding]) -> str:
-    marks = [each for entry in entries for each in (entry.safety.value, entry.code, _mark(entry))]
+    marks = [each for entry in entries for each in (entry.safety.value, entry.severity.value, entry.code, _mark(entry))]
     return f"{_CSS}{effort.CSS}{hiding(marks)}"
 
 
@@ -161,7 +176,7 @@ def _finding(entry: ListedFinding) -> Markup:
         element("p", where, class_="where"),
         element("p", sentence(entry.advice)) if entry.advice else None,
         _change(entry) if entry.edits else _line(entry),
-        class_=f"found is-{entry.code} is-{entry.safety.value}",
+        class_=f"found is-{entry.code} is-{entry.safety.value} is-{entry.severity.value}",
     )
 
 

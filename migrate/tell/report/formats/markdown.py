@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from torchlift.finding import Safety
+from torchlift.finding import Safety, Severity
 from torchlift.migrate.tell.report.formats.listing import ListedFinding, Trouble
 from torchlift.terminal.markdown import code, prose, sentences, table
 
@@ -21,9 +21,11 @@ _FIXES = {
 }
 
 
-def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], verdict: str) -> str:
+def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], verdict: str, harm: str) -> str:
     """The whole page; what does not fit on a page of GitHub is counted."""
     lines = [f"### torchlift: {sentences(verdict)}", ""]
+    if harm:
+        lines += [f"{sentences(harm)}.", ""]
     if troubles:
         lines += ["**Could not be done**", "", *(f"- {code(t.path)}: {sentences(t.text)}" for t in troubles), ""]
     if entries:
@@ -41,7 +43,12 @@ def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], verdic
 
 
 def _rows(entries: Sequence[ListedFinding]) -> Iterator[tuple[str, ...]]:
-    for (rule, name), number in Counter((entry.code, entry.name) for entry in entries).most_common():
+    order = list(Severity)
+    worst: dict[str, int] = {}
+    for entry in entries:
+        worst[entry.code] = min(order.index(entry.severity), worst.get(entry.code, len(order)))
+    counted = Counter((entry.code, entry.name) for entry in entries).most_common()
+    for (rule, name), number in sorted(counted, key=lambda row: worst[row[0][0]]):
         kinds = Counter(entry.safety for entry in entries if entry.code == rule)
         fixes = ", ".join(f"{kinds[safety]} {word}" for safety, word in _FIXES.items() if kinds[safety])
         address = next((entry.url for entry in entries if entry.code == rule), None)
