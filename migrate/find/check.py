@@ -238,7 +238,8 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
     if settings.min_torch_pinned:
         return finding.without_fix(
             f"The fix needs torch>={fix.needs}, and {settings.min_torch_pinned} pins torch {settings.min_torch}: once that pin is "
-            f"raised (TL309), with every other one that is as old, it is offered, in the same run where that has a fix; so does --min-torch {fix.needs} now."
+            f"raised (TL309), and with it whatever else here lets a torch below {fix.needs} in, it is offered. "
+            f"`--min-torch {fix.needs}` offers it now."
         )
     return finding.without_fix(
         f"The fix needs torch>={fix.needs} and this project {settings.supports}: raise its lower "

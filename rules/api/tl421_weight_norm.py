@@ -78,7 +78,13 @@ def _collect(source: SourceText) -> tuple[int, str] | None:
     """The first line that speaks of the state of the old form, and the name that it has for it."""
     own = _OWN.search(source.text) is not None
     found = next(
-        (found for found in _IN_CODE.finditer(source.text) if not (own and _is_of_self(source.text, found))), None
+        (
+            found
+            for found in _IN_CODE.finditer(source.text)
+            # No line of code has a backtick: that is a docstring.
+            if "`" not in found[0] and not (own and _is_of_self(source.text, found))
+        ),
+        None,
     )
     return (source.location(found.start(1))[0], found[1]) if found else None
 

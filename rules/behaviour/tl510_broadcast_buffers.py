@@ -56,7 +56,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if value is False:
         review = (
             "Needs review: `forward_sync_buffers=False` turns off the broadcast of every forward, and buffers are broadcast once "
-            "when the module is wrapped, which `broadcast_buffers=False` did not do. Where ranks start with buffers of their "
+            "when the module is wrapped, which `broadcast_buffers=False` does not do since torch 2.1. Where ranks start with buffers of their "
             "own, keep `broadcast_buffers=False` until torch has the announced `init_sync_buffers`."
         )
         edit = EditCall(span, rename=(("broadcast_buffers", "forward_sync_buffers"),))
@@ -65,7 +65,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     advice = (
         "`forward_sync_buffers=` takes its place (torch 2.13 and later), but for the first broadcast, when the module is wrapped: "
-        "`broadcast_buffers=False` left that out and `forward_sync_buffers=False` does not."
+        "`broadcast_buffers=False` leaves that out since torch 2.1, and `forward_sync_buffers=False` does not."
     )
     yield Finding("TL510", view.path, view.span(given), message, Severity.WARNING, advice)
 

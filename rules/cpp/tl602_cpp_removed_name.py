@@ -97,11 +97,19 @@ def _finding(view: TextView, found: list[tuple[str, TorchVersion, Span]]) -> Fin
     if len(lines) > 1:
         message += f" {places_said(lines)}"
     help = (
-        name_advice(names[0])
-        if len(names) == 1
-        else name_advice("THC" if any("THC" in name for name in names) else "TH")
+        _advice_of(names) if len(names) <= 3 else name_advice("THC" if any("THC" in name for name in names) else "TH")
     )
     return Finding("TL602", view.path, found[0][2], message, Severity.ERROR, help)
+
+
+def _advice_of(names: list[str]) -> str | None:
+    """What takes the place of each of a few names, each with its name in front of it where they differ."""
+    told = {name: name_advice(name) for name in names}
+    if len(set(told.values())) == 1:
+        return told[names[0]]
+    if any(advice is None or advice.startswith("TH") for advice in told.values()):
+        return name_advice("THC" if any("THC" in name for name in names) else "TH")
+    return " ".join(f"`{name}`: {advice}" for name, advice in told.items())
 
 
 @cache

@@ -128,7 +128,9 @@ def _moved(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, proje
     if doubt:
         told += f" Needs review: {doubt}"
     if settings.min_torch[:2] < wheel.line and item.named("torch"):
-        told += " Run torchlift again afterwards: more fixes are possible without the old torch."
+        told += (
+            " Run torchlift again afterwards: where nothing else lets an older torch in, more fixes are possible then."
+        )
     return Move(Fix(f"Take {named}", Safety.UNSAFE if doubt else Safety.SAFE, rewrites), told)
 
 

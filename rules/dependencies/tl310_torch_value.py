@@ -147,7 +147,10 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
         return None, help
     image = next((value.use for value in by_package["torch"] if _OF_AN_IMAGE.match(value.use)), None)
     if image is not None:
-        return None, f"It is a part of the tag `{image}`: give all parts of it values for which there is an image."
+        return (
+            None,
+            f"It is a part of the tag of an image, behind `{image.partition(':')[0]}:`: give all parts of the tag values for which there is one.",
+        )
     other = bound_beside(view)
     if other is not None:
         return None, f"{help} Not rewritten, because {other} in this file is."

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import AddImport, EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Collector, Project
 from torchlift.rules.analysis.values.environment_reads import environment_variable
 from torchlift.rules.analysis.values.literals import integer, is_none
@@ -31,7 +32,7 @@ RULE = Rule(
         "name and its default. "
         'Needs review: an option with `type=int` and a constant default gets `int(os.environ.get("LOCAL_RANK", ...))` as '
         "default and both spellings. Otherwise advice. Silent where the file, one it imports, or one beside it reads the "
-        "variable, and where DeepSpeed's launcher may pass the option."
+        "variable, where the file sets `local_rank` of the arguments itself, and where DeepSpeed's launcher may pass the option."
     ),
     targets=("*.add_argument",),
     triggers=("--local_rank", "--local-rank"),
@@ -42,6 +43,8 @@ RULE = Rule(
 )
 
 _SPELLINGS = frozenset({"--local_rank", "--local-rank"})
+# What each process is told otherwise: `args.local_rank = rank`.
+_SET_HERE = lazy_pattern(r"\.local_rank\s*=(?!=)")
 # These launchers do pass the option, or fill the attribute.
 _LAUNCHERS = ("deepspeed", "colossalai")
 
@@ -61,6 +64,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     default = keywords.get("default")
     if default is not None and _may_read_environment(default):
+        return
+    if _SET_HERE.search(view.source.text):
         return
     none = default is None or is_none(default)
     if not _is_distributed(view, context.project) or _filled_elsewhere(view, context.project, everywhere=none):
@@ -304,6 +309,12 @@ EXAMPLES = (
         why="a script whose name is a variable is started",
         run='result = vars(parser.parse_known_args(["--local_rank", "3"])[0])',
         files=(("run.sh", "python3 -m torch.distributed.launch \\\n  --nproc_per_node=2 $SCRIPT\n"),),
+    ),
+    Ok(
+        "import argparse\n\nimport torch.distributed as dist\nimport torch.multiprocessing as mp\n\n\ndef main(rank, args):\n"
+        "    args.local_rank = rank\n    dist.init_process_group('nccl')\n\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--local_rank', type=int, default=-1)\nargs = parser.parse_args()\nmp.spawn(main, args=(args,), nprocs=8)\n",
+        "a script that tells its processes itself",
     ),
     Ok(
         _HEAD.replace("import argparse\n", "import argparse\nimport os\n")

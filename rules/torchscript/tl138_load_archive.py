@@ -69,7 +69,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     advice = (
         "Not rewritten: the reader changes together with the writer. As long as the file is TorchScript write "
         "`torch.jit.load(path)`; once it is written by `torch.export.save`, `torch.export.load(path).module()`. `torch.load` "
-        f"opens neither. {EXPORT_DOCS}"
+        f"opens the first only with `weights_only=False`, and the second not at all. {EXPORT_DOCS}"
     )
     yield Finding("TL138", view.path, view.span(use.node), message, severity, advice)
 

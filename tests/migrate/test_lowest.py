@@ -258,6 +258,13 @@ def test_a_fix_above_an_exact_pin_is_withheld_until_the_pin_is_raised(tmp_path: 
     )
 
 
+def test_a_fix_above_one_of_several_pins_waits_for_all_that_lets_an_older_torch_in(tmp_path: Path) -> None:
+    pins = {"requirements.txt": "torch==2.3.1\n", "requirements-gpu.txt": "torch==2.4.0\n"}
+    result = checked(tmp_path, {"a.py": TRACE, **pins})
+    [finding] = [item for outcome in result.outcomes for item in outcome.left if item.path == "a.py"]
+    assert "and with it whatever else here lets a torch below 2.5 in, it is offered" in (finding.help or "")
+
+
 @pytest.mark.parametrize(
     "name", ["packaging/torch-cpu/reqs_pip_torch.txt", "req-gpu.txt", "ci/pip/requirements_old.txt"]
 )

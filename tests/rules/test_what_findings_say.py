@@ -595,3 +595,28 @@ def test_a_program_for_phones_is_not_told_of_the_loader_for_servers(tmp_path: Pa
     found = {item.path: f"{item.help}" for item in all_findings(analyse_files(tmp_path, files)) if item.code == "TL601"}
     assert "ExecuTorch" in found["phone.cpp"] and "IValue" not in found["phone.cpp"]
     assert "IValue" in found["server.cpp"]
+
+
+def test_the_advice_for_a_few_names_of_thc_is_that_of_each(tmp_path: Path) -> None:
+    source = "int f(int n) { THCudaCheck(cudaGetLastError()); return THCCeilDiv(n, 512); }\n"
+    (found,) = [item for item in all_findings(analyse_files(tmp_path, {"a.cu": source})) if item.code == "TL602"]
+    assert "at::ceil_div" in f"{found.help}" and "C10_CUDA_CHECK" in f"{found.help}"
+
+
+@pytest.mark.parametrize(("other", "said"), [("self.run = module", "of one class here and holds a value in another"), ("pass", "it traces the method `run`")])  # fmt: skip
+def test_a_name_that_is_a_method_and_holds_a_value_too_is_not_called_a_method(
+    other: str, said: str, tmp_path: Path
+) -> None:
+    source = (
+        "import torch\n\n\nclass A:\n    def run(self, x):\n        return x\n\n\nclass B:\n    def __init__(self, module):\n"
+        f"        {other}\n\n    def export(self, x):\n        return torch.jit.trace(self.run, (x,))\n"
+    )
+    (found,) = [item for item in all_findings(analyse_files(tmp_path, {"m.py": source})) if item.code == "TL101"]
+    assert said in f"{found.help}"
+
+
+@pytest.mark.parametrize(("line", "said"), [('"""The ``\'weight_g\'`` of it."""', False), ("print(m.weight_g)", True)])
+def test_a_docstring_works_on_no_weight_norm(line: str, said: bool, tmp_path: Path) -> None:
+    source = f"import torch\n\n\ndef f(m):\n    {line}\n    return torch.nn.utils.weight_norm(m)\n"
+    found = [item for item in all_findings(analyse_files(tmp_path, {"m.py": source})) if item.code == "TL421"]
+    assert found and any("works on the old form only" in f"{item.help}" for item in found) is said

@@ -85,6 +85,12 @@ def _check_module(view: ModuleView, node: ast.expr, project: Project) -> None:
     if isinstance(node, ast.Attribute):
         defined = re.compile(rb"\bdef\s+" + re.escape(node.attr.encode()) + rb"\s*\(")
         if any(defined.search(project.data(path)) for path in project.files_holding(f"def {node.attr}")):
+            stored = re.compile(rb"\." + re.escape(node.attr.encode()) + rb"\s*(?::[^=\n]+)?=(?!=)")
+            if any(stored.search(project.data(path)) for path in project.files_holding(f".{node.attr}")):
+                raise CannotExport(
+                    f"`{node.attr}` is a method of one class here and holds a value in another, and which of them it traces is not "
+                    f"known. If it is the method: {wrap}"
+                )
             raise CannotExport(f"it traces the method `{node.attr}`; {wrap}")
 
 

@@ -119,7 +119,7 @@ def _held(context: Context, keys: tuple[Key, ...] | None) -> Removal | None:
 def _waits(reach: Reach, does: str) -> Removal:
     """The answer where something compiles or traces the code around the hint, or may."""
     if reach.certain:
-        reason = f"Keep it as long as {reach.root} {does}s it; migrate that first."
+        reason = f"Keep it as long as {reach.root} {does}s it; migrate that first, with whatever else does."
         return Removal(Safety.MANUAL, reason, reach.root)
     if reach.lost:
         behind = f" (lost at {reach.lost})" if reach.lost != reach.root else ""
@@ -128,7 +128,10 @@ def _waits(reach: Reach, does: str) -> Removal:
         unknown = "what that is given was not followed for certain"
     else:
         unknown = f"the way from there was followed for certain only to {reach.beyond}"
-    reason = f"Keep it until {reach.root} is migrated, which for all that is known here may {does} it: {unknown}."
+    reason = (
+        f"Keep it until {reach.root} is migrated, which for all that is known here may {does} it: {unknown}. "
+        f"So it is with whatever else {does}s it."
+    )
     return Removal(Safety.MANUAL, reason, reach.root)
 
 
