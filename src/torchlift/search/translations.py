@@ -10,7 +10,6 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.search.asked import Asked, Ear, Earlier, Exports
 from torchlift.search.module_files import ModuleFiles
-from torchlift.search.own_names import surely_defines
 from torchlift.search.vocabulary import Needle, encoded
 from torchlift.view import Binding, ModuleView
 from torchlift.wrappers import Wrappers
@@ -209,6 +208,8 @@ class Translations:
             return False
         key = path, name
         if key not in self._defined:
+            from torchlift.search.own_names import surely_defines  # a run that checks nothing has no use for it
+
             try:
                 self._defined[key] = surely_defines(self._data(path), encoded(name))
             except OSError:
