@@ -233,7 +233,12 @@ def _runs(reduction: Reduction, same: SameValues) -> bool:
 
 
 def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> WholeVerdict | None:
-    missing = missing_file(reduction) or _looks_at_a_graph(reduction) or _expects_its_error(values.view, reduction)
+    missing = (
+        missing_file(reduction)
+        or _looks_at_a_graph(reduction)
+        or _counted_in_what_goes(reduction)
+        or _expects_its_error(values.view, reduction)
+    )
     if missing is not None:
         return WholeVerdict(f"Not rewritten: {missing}", None)
     if (apart := expects_otherwise(values, reduction.kept)) is not None:
@@ -282,6 +287,35 @@ def _looks_at_a_graph(reduction: Reduction) -> str | None:
                     f"line {check.lineno} looks for `{node.value}` in a graph: decide first what it has to find without "
                     "TorchScript."
                 )
+    return None
+
+
+def _counted_in_what_goes(reduction: Reduction) -> str | None:
+    """A sentence about the first check that stays of a number, or a list, that only what goes counts up or fills."""
+    counted = {
+        changed.id: node.lineno
+        for statement in reduction.gone
+        for node in walk(statement)
+        for changed in [_changed(node)]
+        if isinstance(changed, ast.Name)
+    }
+    for check in reduction.checks:
+        for node in walk(check):
+            if isinstance(node, ast.Name) and node.id in counted:
+                return (
+                    f"line {check.lineno} checks `{node.id}`, which line {counted[node.id]} makes of a scripted value: decide first what it "
+                    "has to be without TorchScript."
+                )
+    return None
+
+
+def _changed(node: ast.AST) -> ast.expr | None:
+    """What a statement or call changes in place: `n += 1`, `found.append(x)`."""
+    match node:
+        case ast.AugAssign(target=target):
+            return target
+        case ast.Call(func=ast.Attribute(value=value, attr="append" | "add" | "extend" | "update")):
+            return value
     return None
 
 

@@ -108,3 +108,12 @@ def test_a_package_of_the_project_that_hands_a_trace_to_a_backend_keeps_it(tmp_p
         "use.py": used.replace("import torch\n", "import own\nimport torch\n", 1),
     }
     assert migrated(tmp_path, files, unsafe=True)[0] == {}
+
+
+@pytest.mark.parametrize(("start", "count"), [("0", "found += 1"), ("[]", "found.append(node)")])
+def test_a_check_of_what_was_counted_in_a_graph_is_not_left_alone(start: str, count: str, tmp_path: Path) -> None:
+    test = (
+        f"def test_fused():\n    traced = torch.jit.trace(Net(), torch.rand(2))\n    found = {start}\n    for node in traced.graph.nodes():\n"
+        f"        if node.kind() == 'own::Group':\n            {count}\n    assert found\n"
+    )
+    assert migrated(tmp_path, {"test_net.py": body(test)}, unsafe=True)[0] == {}
