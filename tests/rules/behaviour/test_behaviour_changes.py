@@ -108,7 +108,8 @@ def test_the_old_exporter_is_asked_for_only_where_every_supported_torch_has_the_
 
 def test_a_traced_value_for_onnx_is_one_finding_and_its_fix_leaves_none(tmp_path: Path) -> None:
     text = (
-        "import torch\n\n\ndef write(net, x):\n"
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\ndef write():\n"
+        "    net, x = Net(), torch.ones(2)\n"
         "    torch.onnx.export(torch.jit.trace(net, x), (x,), 'net.onnx', dynamic_axes={'x': [0]})\n"
     )
     result = analyse_files(tmp_path, {"a.py": text}, unsafe=True)
