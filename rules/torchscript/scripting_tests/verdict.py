@@ -293,7 +293,7 @@ def _looks_at_a_graph(reduction: Reduction) -> str | None:
 def _counted_in_what_goes(reduction: Reduction) -> str | None:
     """A sentence about the first check that stays of a number, or a list, that only what goes counts up or fills."""
     counted = {
-        changed.id: node.lineno
+        changed.id: changed.lineno
         for statement in reduction.gone
         for node in walk(statement)
         for changed in [_changed(node)]
