@@ -83,6 +83,11 @@ FOUND = {
     "the same at the end of a function": (
         "import torch\n\n\ndef f(x):\n    return x\n    \\\n    # torchlift: ignore[TL101] why\n\n\ndef g(x):\n    return x\n"
     ),
+    "a test that goes with a comment that the line above goes on into": (
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x) + 1\n\n\ndef test_values():\n"
+        "    net = Net()\n    assert net(torch.zeros(2)).sum() == 2\n\n \\\n# The scripted module gives the same.\ndef test_scripted():\n"
+        "    net = Net()\n    x = torch.rand(2)\n    torch.testing.assert_close(torch.jit.script(net)(x), net(x))\n"
+    ),
     "a form feed in a comment": "for item in items:\n    from torchvision.models import resnet50  # \x0c\n\nmodel = resnet50(pretrained=True)\n",
     "a loop that members of a group leave": (
         "import torch.distributed as dist\n\n\ndef build(world):\n    for first in range(0, world, 2):\n        ranks = [first, first + 1]\n"

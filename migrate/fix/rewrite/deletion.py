@@ -77,6 +77,8 @@ def _whole_lines(view: ModuleView, run: Sequence[ast.stmt], comments: int, gone:
     """One edit for statements that have their lines to themselves, with comment lines right above and blank lines around."""
     source, block = view.source, view.block(run[0])
     first = source.location(_start(view, run[0]))[0] - comments
+    if comments and first > 1 and source.line(first - 1).rstrip("\r\n").endswith("\\"):
+        first += 1  # a comment that the line above goes on into stays with it
     begin, end = source.line_starts[first - 1], line_end(source, view.span(run[-1]).end)
     if run[0] is block[0] and gone.issuperset(block) and not isinstance(view.parent(run[0]), ast.Module):
         if (clause := _else_clause(view, block)) is not None:
