@@ -190,7 +190,13 @@ class TorchliftServer(LanguageServer):
                 if folder.project is None:
                     folder.project = await self._in_worker(partial(self._read, folder.path))
                     self._tell_left_out(folder.project)
-                soon = partial(asyncio.get_running_loop().call_soon_threadsafe, self._show_soon, folder, documents)
+                loop, show = asyncio.get_running_loop(), partial(self._show_soon, folder, documents)
+
+                def soon(
+                    report: Report, loop: asyncio.AbstractEventLoop = loop, show: Callable[[Report], None] = show
+                ) -> None:
+                    loop.call_soon_threadsafe(show, report)
+
                 report = await self._in_worker(partial(_report, folder.project, documents, folder.stop.is_set, soon))
                 if report is not None:
                     self._show(folder, documents, report)

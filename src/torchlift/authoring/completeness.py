@@ -22,7 +22,7 @@ def unfilled_words(found: Iterable[Finding]) -> list[str]:
     words = [
         text
         for finding in found
-        for text in (finding.message, finding.help, finding.fix and finding.fix.title)
+        for text in (finding.message, finding.help, None if finding.fix is None else finding.fix.title)
         if text is not None
     ]
     return [
