@@ -66,7 +66,7 @@ class ChangedLines:
         are = "finding is on lines that have" if number == 1 else "findings are on lines that have"
         note = f"{number} {are} not changed since {self._revision}, and not listed."
         left = tuple(outcome for outcome in kept if outcome.has_something_to_say)
-        return replace(result, outcomes=left, notes=(*result.notes, note))
+        return replace(result, outcomes=left, unchanged=number, notes=(*result.notes, note))
 
     def _before(self, paths: Sequence[str]) -> dict[str, SourceText]:
         """The texts that files had, by path; a new file has none."""

@@ -84,6 +84,7 @@ class RunResult:
         failures: sorted by path.
         suppressed: number of findings silenced by comments.
         known: number of findings left out because the baseline has them.
+        unchanged: number of findings left out because their lines were there before (`--since`).
         notes: sentences for the user about the whole run.
         root: the project, which all paths are relative to.
         evidence: the file of recorded runs that was taken into account, as it was named.
@@ -100,6 +101,7 @@ class RunResult:
     failures: tuple[FileFailure, ...] = ()
     suppressed: int = 0
     known: int = 0
+    unchanged: int = 0
     notes: tuple[str, ...] = field(default=())
     root: Path = field(default=Path())
     evidence: str | None = None

@@ -64,8 +64,8 @@ def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings
                 covered = view.statement(finding.statement or finding.span)
                 fix = finding.fix if finding.fix is not None and _fits_text(finding.fix) else None
                 findings.setdefault(finding.sort_key(), replace(finding, statement=covered, fix=fix))
-        except Exception:
-            failures.append(_crash(rule, view.path, "the file"))
+        except Exception as error:
+            failures.append(_crash(rule, view.path, "the file", error))
             crashed.add(rule.code)
     ordered = tuple(findings[key] for key in sorted(findings))
     return Checked(view.path, ordered, tuple(failures), crashed=frozenset(crashed))
@@ -138,9 +138,9 @@ class FileCheck:
                 self._ask(rule, use)
             elif rule.whole is not None:
                 self._findings.update((finding.sort_key(), finding) for finding in rule.whole(self._context))
-        except Exception:
+        except Exception as error:
             where = f"line {use.node.lineno}" if use is not None else "the file"
-            self._crashed.setdefault(rule.code, []).append(_crash(rule, self._context.view.path, where))
+            self._crashed.setdefault(rule.code, []).append(_crash(rule, self._context.view.path, where, error))
 
     def _ask(self, rule: Rule, use: Use) -> None:
         context = self._context
@@ -165,12 +165,21 @@ def _words_of_triggers(rule: Rule) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(re.findall(r"\w+", trigger)) for trigger in rule.words)
 
 
-def _crash(rule: Rule, path: str, where: str) -> FileFailure:
+def _crash(rule: Rule, path: str, where: str, error: Exception) -> FileFailure:
     import traceback
 
     missing = "in it" if where == "the file" else "in this file"
     reason = f"Rule {rule.code} failed on {where}; its findings {missing} may be missing."
-    return FileFailure(path, f"rule {rule.code}", reason, ours=True, detail=traceback.format_exc())
+    ours = rule.code.startswith("TL")
+    if not ours:
+        homes = {
+            function.__code__.co_filename for function in (rule.check, rule.whole, rule.text) if function is not None
+        }
+        frames = traceback.extract_tb(error.__traceback__)
+        at = next((frame for frame in reversed(frames) if frame.filename in homes), frames[-1])
+        said = f"{type(error).__name__}: {error} ({at.filename}:{at.lineno})"
+        reason += f" It is a rule of your own: {said}. `torchlift rule --test {at.filename}` tries it."
+    return FileFailure(path, f"rule {rule.code}", reason, ours=ours, detail=traceback.format_exc())
 
 
 def _is_guarded(rule: Rule, view: ModuleView, use: Use, settings: Settings, project: Project, known: Guarded) -> bool:

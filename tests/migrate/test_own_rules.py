@@ -95,3 +95,11 @@ def test_a_mistake_in_an_own_rule_is_a_sentence(project: Path) -> None:
     write_rule(project / "tools", "X101", "broken", more="raise OSError('no such thing')\n")
     done = told(project, "migrate", "--check", "--allow-own-rules")
     assert done.returncode == 2 and "OSError: no such thing" in done.stderr
+
+
+def test_a_crash_in_an_own_rule_is_no_defect_of_torchlift(project: Path) -> None:
+    rule = write_rule(project / "tools", more="\n\ndef check(use, context):\n    yield Span(use)\n")
+    done = told(project, "migrate", "--check", "--allow-own-rules")
+    line = len(rule.read_text().splitlines())
+    said = f"It is a rule of your own: NameError: name 'Span' is not defined ({rule}:{line}). `torchlift rule --test {rule}` tries it."
+    assert done.returncode == 2 and said in done.stderr and "defect" not in done.stderr

@@ -33,6 +33,7 @@ def test_nothing_changed_is_nothing_to_say_and_passes(project: Path) -> None:
     done = told(project, "migrate", "--check", ".", "--since", "main")
     assert done.returncode == 0 and done.stdout == ""
     assert "3 findings are on lines that have not changed since main, and not listed." in done.stderr
+    assert "Nothing new to migrate" in done.stderr
 
 
 def test_lines_that_moved_are_old_and_lines_that_came_are_new(project: Path) -> None:

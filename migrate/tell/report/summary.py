@@ -98,7 +98,7 @@ def _nothing_found(result: RunResult) -> str:
         return "Nothing found to migrate, but not everything could be done."
     if not result.files_seen:
         return "No Python files found."
-    if result.known:
+    if result.known or result.unchanged:
         return f"Nothing new to migrate in {_count(result.files_seen, 'file')} (target: torch {result.target})."
     return f"Nothing to migrate in {_count(result.files_seen, 'file')} (target: torch {result.target})."
 
