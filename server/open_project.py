@@ -27,6 +27,7 @@ from torchlift.migrate.run import KnownProject, examine
 from torchlift.migrate.workspace.config import Config
 from torchlift.notebook import is_notebook, read_source
 from torchlift.rules.own_rules import rules_with
+from torchlift.rules.registry import names_of
 from torchlift.rules.rule_index import newer_words
 from torchlift.search.changes import Changes
 from torchlift.server.quick_first import QuickFirst, Stopped, moved
@@ -89,7 +90,7 @@ class OpenProject:
 
     def __init__(self, folder: Path, config: Config) -> None:
         self.left_out = config.extend_rules if not config.allow_own_rules else ()
-        config = replace(config, extend_rules=()) if self.left_out else config
+        config = _without_own_rules(config) if self.left_out else config
         known = read_project([folder], replace(config, jobs=1))
         self.options = known.options
         self.root = known.options.root
@@ -304,3 +305,20 @@ class OpenProject:
             return open_document(self._project, path).source
         except (OSError, UnreadableSource):
             return None
+
+
+def _without_own_rules(config: Config) -> Config:
+    """A configuration that names no rule of the project's own: neither where they stand nor what is selected or ignored of them."""
+    known = {"ALL", *names_of(rules_with(()).values())}
+
+    def named(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if name in known or name.startswith(("TL", "TOR")))
+
+    ignored = {pattern: named(names) for pattern, names in config.per_file_ignores.items()}
+    return replace(
+        config,
+        extend_rules=(),
+        select=named(config.select),
+        ignore=named(config.ignore),
+        per_file_ignores=ignored,
+    )

@@ -181,7 +181,11 @@ def _about(
     unknown = [name for name in suppression.names if not any(selected_by(rule, name) for rule in rules.values())]
     if unknown:
         names = ", ".join(f"`{name}`" for name in unknown)
-        return finding("TL901", f"This suppression names {names}, which is no rule.", "`torchlift rules` lists them.")
+        return finding(
+            "TL901",
+            f"This suppression names {names}, which is no rule that is known here.",
+            "`torchlift rules` lists them; rules of the project's own are known where they were allowed.",
+        )
     unused = [
         name
         for name in suppression.names

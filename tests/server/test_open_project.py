@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from exhaustive import tried
+from own_rule_files import write_rule
 from random_edits import EXAMPLES, described, edited
 
 from torchlift.finding import Safety
@@ -129,3 +130,16 @@ def test_what_is_known_is_told_before_rules_are_asked_that_take_their_time(tmp_p
     assert project.report({"a.py": text}, stop=lambda: True) is None
     assert codes(project.report({"a.py": text}, soon=soon.append)) == ["TL401", "TL102"]
     assert codes(soon[2]) == ["TL401"]  # what the dear rule will say is not guessed
+
+
+def test_a_configuration_that_names_own_rules_which_nobody_allowed_keeps_torchlifts(tmp_path: Path) -> None:
+    write_rule(tmp_path / "tools")
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.torchlift]\nextend-rules = ["tools"]\nignore = ["X100", "TL402"]\n'
+        '[tool.torchlift.per-file-ignores]\n"a.py" = ["old-call"]\n'
+    )
+    text = "import torch\n\nx = torch.ger(1, 2)\n"
+    (tmp_path / "a.py").write_text(text)
+    root = tmp_path.resolve()
+    report = OpenProject(root, load_config(root)).report({"a.py": text})
+    assert report is not None and [finding.code for finding in report.findings["a.py"]] == ["TL401"]
