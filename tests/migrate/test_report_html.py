@@ -87,4 +87,8 @@ def test_unticked_boxes_hide_what_they_stand_for_in_a_real_browser(
     assert browser.run(seen) == 1
     browser.run("document.querySelector('#show-safe').click()")
     assert browser.run(seen) == 0
+    files = "return [...document.querySelectorAll('article')].map(e => e.closest('details')).filter(e => e.checkVisibility()).length"
+    assert browser.run(files) > 0
+    browser.run("document.querySelectorAll('.filters fieldset:first-of-type input').forEach(e => e.click())")
+    assert browser.run(files) == 0
     assert browser.run("return document.body.scrollWidth <= innerWidth") and browser.complaints() == []

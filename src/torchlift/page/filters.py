@@ -35,7 +35,20 @@ def filters(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> Markup:
     return element("div", element("details", element("summary", "Filter"), *rows, open=True), class_="filters")
 
 
-def hiding(marks: Iterable[str]) -> str:
-    """The style sheet."""
+def all_of(marks: Iterable[str]) -> str:
+    """The class of something whose parts have these marks of one group of boxes: it goes when all of them are unticked."""
+    return f"all-{'-'.join(sorted(set(marks)))}"
+
+
+def hiding(marks: Iterable[str], together: Iterable[Iterable[str]] = ()) -> str:
+    """The style sheet.
+
+    Args:
+        marks: of what goes with one box.
+        together: the marks of each thing that has the class `all_of` them.
+    """
     hidden = [f"body:has(#show-{mark}:not(:checked)) .is-{mark} {{ display: none; }}" for mark in sorted(set(marks))]
+    for each in sorted({tuple(sorted(set(each))) for each in together}):
+        boxes = "".join(f":has(#show-{mark}:not(:checked))" for mark in each)
+        hidden.append(f"body{boxes} .{all_of(each)} {{ display: none; }}")
     return "\n".join([_CSS, *hidden, ""])

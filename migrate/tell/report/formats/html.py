@@ -12,7 +12,7 @@ from torchlift.finding import Safety, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.tell.report.formats.listing import ListedFinding, Trouble
 from torchlift.page import effort
-from torchlift.page.filters import filters, hiding, mark
+from torchlift.page.filters import all_of, filters, hiding, mark
 from torchlift.page.frame import link, page, section
 from torchlift.page.markup import Child, Markup, element, joined, sentence, table
 from torchlift.terminal.columns import one_line
@@ -153,7 +153,15 @@ def _filters(entries: Sequence[ListedFinding], harms: Mapping[Severity, str]) ->
 
 def _css(entries: Sequence[ListedFinding]) -> str:
     marks = [each for entry in entries for each in (entry.safety.value, entry.severity.value, entry.code, _mark(entry))]
-    return f"{_CSS}{effort.CSS}{hiding(marks)}"
+    files = [list(found) for _, found in groupby(entries, key=lambda entry: entry.path)]
+    return f"{_CSS}{effort.CSS}{hiding(marks, [each for found in files for each in _marks_within(found)])}"
+
+
+def _marks_within(found: Sequence[ListedFinding]) -> list[set[str]]:
+    """The marks of a file's findings, by group of boxes; of rules where there are few, since each mixture takes a line of style."""
+    codes = {entry.code for entry in found}
+    kinds = [{entry.severity.value for entry in found}, {entry.safety.value for entry in found}]
+    return [*kinds, codes] if len(codes) <= 3 else kinds
 
 
 def _mark(entry: ListedFinding) -> str:
@@ -164,7 +172,8 @@ def _file(found: Sequence[ListedFinding], is_open: bool) -> Markup:
     path = found[0].path
     shown = [_finding(entry) for entry in found]
     title = element("summary", element("code", one_line(path)), f": {len(found)}")
-    return element("details", title, *shown, open=is_open, class_=f"is-{_mark(found[0])}")
+    classes = [f"is-{_mark(found[0])}", *map(all_of, _marks_within(found))]
+    return element("details", title, *shown, open=is_open, class_=" ".join(classes))
 
 
 def _finding(entry: ListedFinding) -> Markup:
