@@ -460,11 +460,11 @@ def test_the_advice_fits_the_options(tmp_path: Path) -> None:
     [
         (
             {"x.py": 'p.add_argument("--local_rank", type=int)\n'},
-            "The script takes it at x.py:1: unless it does so already, it has to read",
+            "The script takes it at x.py:1: unless it does so already, it has to find its GPU",
         ),
         (
             {"x.py": "import os\n\np.add_argument('--local-rank')\n"},
-            "The script takes it at x.py:3: unless it does so already, it has to read",
+            "The script takes it at x.py:3: unless it does so already, it has to find its GPU",
         ),
         ({"run/x.py": "p.add_argument('--local-rank')\n"}, "The script takes it at run/x.py:1: unless"),
         ({"y.py": "p.add_argument('--local-rank')\n"}, "takes such an option at y.py:1: where that is"),

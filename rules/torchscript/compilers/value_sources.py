@@ -146,7 +146,9 @@ class ValueSources:
     def _call(self, view: ModuleView, node: ast.Call, role: Role) -> None:
         name = view.possible_name(node.func)
         head = name.partition(".")[0]
-        foreign = name and not name.startswith(_OTHER_CODE) and not self.project.may_own(head, view.path)
+        here = view.definition(node.func) if isinstance(node.func, ast.Name) else None
+        own = (here is not None and isinstance(here.node, DEFINITIONS)) or self.project.may_own(head, view.path)
+        foreign = name and not name.startswith(_OTHER_CODE) and not own
         if role == "value" and (foreign or name.startswith(_ARCHIVES)):
             self._lost(view, node)
         if isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) > 1:
