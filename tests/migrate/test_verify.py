@@ -356,7 +356,7 @@ def test_a_run_that_is_ended_leaves_the_users_files_and_the_next_one_cleans_up(
 def test_a_kill_at_any_moment_leaves_the_users_files(seed: int, here: Path) -> None:
     uses = [GOOD] * 20
     uses[3], uses[9], uses[15] = BROKEN_IMPORT, WRONG, SILENT
-    folder = script(tuple(uses), here, "import time; time.sleep(0.2)")
+    folder = script(tuple(uses), here, "import time; time.sleep(0.6)")
     process = subprocess.Popen(
         command_line(here), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
