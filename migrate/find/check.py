@@ -172,9 +172,8 @@ def _crash(rule: Rule, path: str, where: str, error: Exception) -> FileFailure:
     reason = f"Rule {rule.code} failed on {where}; its findings {missing} may be missing."
     ours = rule.code.startswith("TL")
     if not ours:
-        homes = {
-            function.__code__.co_filename for function in (rule.check, rule.whole, rule.text) if function is not None
-        }
+        codes = [getattr(function, "__code__", None) for function in (rule.check, rule.whole, rule.text)]
+        homes = {code.co_filename for code in codes if code is not None}  # a partial has none
         frames = traceback.extract_tb(error.__traceback__)
         at = next((frame for frame in reversed(frames) if frame.filename in homes), frames[-1])
         said = f"{type(error).__name__}: {error} ({at.filename}:{at.lineno})"
