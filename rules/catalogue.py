@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from torchlift.rules.registry import all_rules, url_of
+from torchlift.rules.registry import all_rules, loaded_rules, url_of
 from torchlift.rules.rule import Bad, Rule
 from torchlift.view.text import text_kind
 
 _FENCES = {"shell": "bash", "makefile": "make", "env": "bash", "requirements": "text"}
+_TABLE = ("| code | name | what |", "| --- | --- | --- |")
+_HEAD = """\
+# Rules
+
+`torchlift rule TL101` prints the page of a rule: why it is there, what its fix does, examples of each kind, what is not reported, sources. The
+site (`python scripts/site_pages.py`) has these pages, too. Here each code leads to the file that they are written from.
+
+This list is written by `python -m torchlift.rules.catalogue`; do not edit.
+"""
 _SAFETY = {
     "safe": "Safe fix",
     "unsafe": "Fix that needs review (`--unsafe-fixes`)",
@@ -86,20 +95,22 @@ def as_markdown(rule: Rule, *, level: int = 1, examples: int = 2) -> str:
 
 
 def catalogue() -> str:
-    """The whole rule catalogue as one Markdown page."""
+    """All rules in full as one Markdown page, which the site cuts into a page a rule."""
     rules = all_rules().values()
-    head = [
-        "# Rules",
-        "",
-        "Generated from the rules by `python -m torchlift.rules.catalogue`; do not edit.",
-        "",
-        "| code | name | what |",
-        "| --- | --- | --- |",
-        *(f"| [{rule.code}](#{rule.code.lower()}-{rule.name}) | {rule.name} | {rule.summary} |" for rule in rules),
-        "",
-    ]
-    return "\n".join(head) + "\n" + "\n".join(as_markdown(rule, level=2, examples=3) for rule in rules)
+    rows = (f"| [{rule.code}](#{rule.code.lower()}-{rule.name}) | {rule.name} | {rule.summary} |" for rule in rules)
+    return "\n".join(["# Rules", "", *_TABLE, *rows, "", *(as_markdown(rule, level=2, examples=3) for rule in rules)])
+
+
+def contents() -> str:
+    """`docs/rules.md`: a line a rule, which leads to the file that says what it is and shows it by examples."""
+    return "\n".join([_HEAD, *_TABLE, *(_line(rule, module) for rule, module in loaded_rules().values()), ""])
+
+
+def _line(rule: Rule, module: str) -> str:
+    file = f"../{module.removeprefix('torchlift.').replace('.', '/')}.py"
+    anchor = f'<a id="{rule.code.lower()}-{rule.name}"></a>'
+    return f"| {anchor}[{rule.code}]({file}) | {rule.name} | {rule.summary} |"
 
 
 if __name__ == "__main__":
-    print(catalogue(), end="")
+    print(contents(), end="")

@@ -2,7 +2,7 @@
 
     python scripts/site_pages.py [--repository https://...] && zensical build --strict
 
-The long pages that torchlift writes of its rules, checks, smokes and errors become a page each, so that an address means one
+The long texts that torchlift writes of its rules, checks, smokes and errors become a page each, so that an address means one
 of them; the first page, CONTRIBUTING, CHANGELOG and the measurements are taken from where they lie. Links are rewritten to
 where their targets went; what is no page is linked to `--repository`, and is only named without it.
 """
@@ -18,6 +18,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from torchlift.doctor.errors.page import page
+from torchlift.rules.catalogue import catalogue
+
 ROOT = Path(__file__).parents[1]
 
 TAKEN = {
@@ -27,6 +30,9 @@ TAKEN = {
     "bench/RESULTS.md": "results.md",
 }
 """Pages outside docs/, and their addresses on the site."""
+
+WHOLE = {"docs/rules.md": catalogue, "docs/errors.md": page}
+"""What writes the long text in the place of a page that only lists its parts."""
 
 LISTS = {"docs/rules.md": ("rules", 2), "docs/doctor.md": ("checks", 3), "docs/smokes.md": ("smokes", 3), "docs/errors.md": ("errors", 3)}  # fmt: skip
 """Pages that are cut: the folder of the parts, and the level of the headings that begin one."""
@@ -82,7 +88,8 @@ def cut(path: str) -> tuple[str, tuple[Part, ...]]:
     head: list[str] = []
     parts: list[tuple[str, str, list[str]]] = []
     group = ""
-    for line, code in _told(tuple((ROOT / path).read_text(encoding="utf-8").splitlines())):
+    text = WHOLE[path]() if path in WHOLE else (ROOT / path).read_text(encoding="utf-8")
+    for line, code in _told(tuple(text.splitlines())):
         heading = None if code else _HEADING.match(line)
         depth = len(heading.group(1)) if heading else 0
         if heading and depth == level:

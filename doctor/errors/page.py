@@ -1,4 +1,4 @@
-"""Writes `docs/errors.md` from the table: `python -m torchlift.doctor.errors.page > docs/errors.md`."""
+"""Writes `docs/errors.md` from the table, `python -m torchlift.doctor.errors.page > docs/errors.md`, and the site's pages."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ cannot be read.
 A message that torchlift does not know gets no answer. **Likely** stands where the cause is a common one and not a certain one. How often
 the answers were right on messages that nobody had looked at before: [bench/RESULTS.md](../bench/RESULTS.md#error-messages).
 
-This page is written by `python -m torchlift.doctor.errors.page` from the table in `doctor/errors/known/`, which the smokes share: {number}
-rows.
+What a message comes from, what to do and where that is known from stands in the table in `doctor/errors/known/`, which the smokes share, and on
+a page each of the site (`python scripts/site_pages.py`). `python -m torchlift.doctor.errors.page` writes the list below from it: {number} rows.
 """
+_LONGEST = 120
 
 _LEVELS = {
     "cause": "",
@@ -35,19 +36,47 @@ _LEVELS = {
 }
 
 
+def contents() -> str:
+    """`docs/errors.md`: the first line of the first text of each row."""
+    return "\n".join(_contents()) + "\n"
+
+
+def _contents() -> Iterator[str]:
+    yield _head()
+    for title, rows in SUBJECTS.items():
+        yield from (f"## {title}", "", "| | |", "| --- | --- |")
+        for row in rows:
+            if not row.smokes_only:
+                line = row.says[0].strip().split("\n")[0]
+                short = line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
+                yield f"| {row.id} | {_as_code(short)} |"
+        yield ""
+
+
+def _as_code(text: str) -> str:
+    """A cell of a table that shows a text letter for letter."""
+    mark = "``" if "`" in text else "`"
+    shown = f"{mark} {text} {mark}" if "`" in text else f"`{text}`"
+    return shown.replace("|", "\\|")
+
+
 def page() -> str:
-    """The whole page."""
+    """Everything about each error, which the site cuts into a page each."""
     return "\n".join(_page()) + "\n"
 
 
 def _page() -> Iterator[str]:
-    yield _HEAD.format(number=sum(not row.smokes_only for row in KNOWN))
+    yield _head()
     for title, rows in SUBJECTS.items():
         yield f"## {title}"
         yield ""
         for row in rows:
             if not row.smokes_only:
                 yield from entry(row)
+
+
+def _head() -> str:
+    return _HEAD.format(number=sum(not row.smokes_only for row in KNOWN))
 
 
 def entry(known: KnownError) -> Iterator[str]:
@@ -72,4 +101,4 @@ def entry(known: KnownError) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(contents())

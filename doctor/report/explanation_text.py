@@ -53,7 +53,7 @@ def _verdict(explanation: Explanation, style: Style) -> Iterator[str]:
         text = (
             "What it does know in this text stands below; it does not say why the first error came to pass."
             if known
-            else "`torchlift doctor` examines the machine; docs/errors.md lists the errors that are known."
+            else "`torchlift doctor` examines the machine; `python -m torchlift.doctor.errors.page` lists the errors that are known."
         )
         yield from _wrapped(text, style)
         return

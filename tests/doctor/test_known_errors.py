@@ -16,7 +16,7 @@ from torchlift.doctor.errors.first_cause import Assessment, first_cause
 from torchlift.doctor.errors.known_error import KnownError
 from torchlift.doctor.errors.lines import UnreadableText, chunks_of
 from torchlift.doctor.errors.matching import expression, words
-from torchlift.doctor.errors.page import page
+from torchlift.doctor.errors.page import contents
 from torchlift.doctor.errors.table import KNOWN, SUBJECTS
 
 if sys.version_info >= (3, 11):
@@ -82,7 +82,7 @@ def test_each_text_of_a_row_is_answered_by_that_row(rows: tuple[KnownError, ...]
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert (ROOT / "docs/errors.md").read_text(encoding="utf-8") == page(), (
+    assert (ROOT / "docs/errors.md").read_text(encoding="utf-8") == contents(), (
         "run: python -m torchlift.doctor.errors.page > docs/errors.md"
     )
 
