@@ -17,7 +17,7 @@ TIMEOUT = 30.0
 def start(environment: Mapping[str, str] | None = None, timeout: float = TIMEOUT, python: str | None = None) -> Child:
     """Start asking. `environment` None inherits; `python` is the interpreter, None for torchlift's own."""
     script = Path(__file__).with_name("libcuda_child.py")
-    command = (python or sys.executable or "python", "-I", str(script))
+    command = (python or sys.executable or "python", "-I", "-S", str(script))
     return Child(command, {"mark": MARK, "at": AT}, timeout, environment).start()
 
 

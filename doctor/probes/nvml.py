@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torchlift.doctor.facts import FACTS_SCHEMA, Facts, ProbeFailure
 from torchlift.doctor.facts.facts_json import FactsError, from_json
-from torchlift.doctor.probes.child import Child, ChildResult
+from torchlift.doctor.probes.child import AT, MARK, Child, ChildResult
 
 TIMEOUT = 30.0
 """Seconds. Without persistence mode the driver wakes every GPU anew, which takes a second or two each."""
@@ -17,8 +17,10 @@ TIMEOUT = 30.0
 def start(environment: Mapping[str, str] | None = None, timeout: float = TIMEOUT) -> Child:
     """Start asking, with torchlift's own interpreter, which has nvidia-ml-py. `environment` None inherits."""
     script = Path(__file__).with_name("nvml_child.py")
-    command = (sys.executable or "python", "-I", str(script))
-    return Child(command, {"path": [str(folder) for folder in sys.path]}, timeout, environment).start()
+    command = (sys.executable or "python", "-I", "-S", str(script))
+    return Child(
+        command, {"path": [str(folder) for folder in sys.path], "mark": MARK, "at": AT}, timeout, environment
+    ).start()
 
 
 def read(result: ChildResult, facts: Facts) -> None:

@@ -1,6 +1,6 @@
 """Ask NVML everything, in a process of its own: run as a script by `torchlift.doctor.probes.nvml`.
 
-Reads `{"path": sys.path of the parent}`, answers `{"nvml", "gpus", "peers", "complete"}` in the shape of
+Reads `{"path": sys.path of the parent, "mark", "at"}` (see `torchlift.doctor.probes.child`), answers `{"nvml", "gpus", "peers", "complete"}` in the shape of
 `torchlift.doctor.facts`. The answer so far is printed after every GPU, so that a driver which hangs or crashes on one
 of them does not take the others' facts along; what every GPU is comes before how it is. Nothing here waits for events.
 
@@ -8,6 +8,9 @@ Names and numbers of NVML's enumerations are those of its API reference
 (https://docs.nvidia.com/deploy/nvml-api/, read 2026-11-21) and of nvidia-ml-py 13.615.71; they are written out because
 nvidia-ml-py 12.535 lacks some and has others wrong (`NVML_P2P_CAPS_INDEX_READ` is a tuple).
 """
+
+# ruff: noqa: PTH100, PTH113, PTH118, PTH120
+# pathlib takes as long to import as everything else here.
 
 from __future__ import annotations
 
@@ -18,7 +21,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 BRANDS = {
@@ -174,8 +176,10 @@ def identity(calls: NvmlCalls, gpu: dict[str, Any], handle: Any) -> None:
 
 def state(pynvml: Any, calls: NvmlCalls, gpu: dict[str, Any], handle: Any) -> None:
     """How the GPU is."""
-    # Imported here: the script finds torchlift only after it was told where it is.
-    from torchlift.doctor.probes import nvml_health as health
+    # Beside this script, and found without torchlift: the rest of it takes longer to import than NVML to answer.
+    health = sys.modules.get("nvml_health") or module_of(
+        "nvml_health", os.path.join(os.path.dirname(os.path.abspath(__file__)), "nvml_health.py")
+    )
 
     def ask(names: str, *arguments: Any) -> Any:
         return calls.ask(gpu["errors"], names, handle, *arguments, about=f" of GPU {gpu['index']}")
@@ -291,6 +295,16 @@ def peers(calls: NvmlCalls, handles: dict[int, Any], errors: list[dict[str, Any]
             }
 
 
+def module_of(name: str, path: str) -> Any:
+    """The module in a file, under a name of its own. Raises what the file raises."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
 def import_pynvml() -> Any:
     """nvidia-ml-py's module. Raises `ImportError` with a sentence.
 
@@ -306,15 +320,11 @@ def import_pynvml() -> Any:
     except Exception as error:
         reason = f"pynvml cannot be imported: {error}"
     for folder in sys.path:
-        path = Path(folder, "pynvml.py")
-        if not path.is_file():
+        path = os.path.join(folder, "pynvml.py")
+        if not os.path.isfile(path):
             continue
         try:
-            spec = importlib.util.spec_from_file_location("pynvml", path)
-            assert spec and spec.loader
-            module = importlib.util.module_from_spec(spec)
-            sys.modules["pynvml"] = module
-            spec.loader.exec_module(module)
+            module = module_of("pynvml", path)
         except Exception as error:
             reason = f"{path} cannot be imported: {error}"
             continue
@@ -356,18 +366,18 @@ def new_gpu(index: int) -> dict[str, Any]:
 
 def main() -> None:
     """Answer on standard output."""
-    # The folder of this script is not on the path (`-I`): it has modules whose names others may want.
-    sys.path[:] = json.load(sys.stdin)["path"]
-    from torchlift.doctor.probes.child import AT, MARK
+    payload = json.load(sys.stdin)
+    # Without `site` (`-S`), the path is what the parent says. The folder of this script is not on it: others want its names.
+    sys.path[:] = payload["path"]
 
     nvml: dict[str, Any] = {"outcome": "ok", "errors": []}
     answer: dict[str, Any] = {"nvml": nvml, "gpus": [], "peers": [], "complete": False}
 
     def announce(what: str) -> None:
-        print(AT + what, flush=True)
+        print(payload["at"] + what, flush=True)
 
     def tell() -> None:
-        print("\n" + MARK + json.dumps(answer), flush=True)
+        print("\n" + payload["mark"] + json.dumps(answer), flush=True)
 
     pynvml = import_pynvml()
     announce("nvmlInitWithFlags")

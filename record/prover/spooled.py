@@ -13,12 +13,14 @@ import io
 import marshal
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from .channel import HEADER
 from .keeper import Doings, Subject, note, write_proof
 from .limits import Limits
+from .main_program import import_main, way_to_main
 
 
 class CannotSpool(Exception):
@@ -55,6 +57,7 @@ def write_subject(subject: Subject, limits: Limits) -> None:
             "process": subject.process,
             "drawn": (subject.drawn_before, subject.drawn_after),
             "original": None if subject.original is None else _packed(subject.original, subject.kind),
+            "main": _way_to_main(subject.original, subject.kind),
             "captured": _archive(subject.captured),
             "limits": asdict(limits),
             "path": list(sys.path),
@@ -79,6 +82,8 @@ def read_subject(spool_path: str) -> tuple[Subject, Limits]:
         data = marshal.load(file)
     os.chdir(data["folder"])
     sys.path[:] = data["path"]
+    if data["main"]:
+        _noting_what_is_scripted("__mp_main__", lambda: import_main(data["main"]))
 
     def anew() -> tuple[Any, Any]:
         import torch
@@ -145,19 +150,32 @@ def _packed(original: Any, kind: str) -> tuple[str, ...]:
         function = inspect.unwrap(original)
         if "<locals>" in function.__qualname__:
             raise CannotSpool("is a function inside of another one")
-        _refuse_main(function.__module__)
         return ("function", function.__module__, function.__qualname__)
     owner = original.__self__ if kind == "method" else original
-    for module in owner.modules() if hasattr(owner, "modules") else (owner,):
-        _refuse_main(type(module).__module__)
     data = io.BytesIO()
     torch.save(owner, data)
     return ("object", data.getvalue(), original.__name__ if kind == "method" else "")  # type: ignore[return-value]
 
 
-def _refuse_main(module: str) -> None:
-    if module == "__main__":
-        raise CannotSpool("is defined in the program that was started, which another process would have to run again")
+def _way_to_main(original: Any, kind: str) -> Any:
+    """How another process gets what is defined in the program that was started; None where nothing of it is."""
+    if original is None:
+        return None
+    if kind == "function":
+        modules = {inspect.unwrap(original).__module__}
+    else:
+        owner = original.__self__ if kind == "method" else original
+        parts = owner.modules() if hasattr(owner, "modules") else (owner,)
+        modules = {type(part).__module__ for part in parts}
+    if "__main__" not in modules:
+        return None
+    way = way_to_main()
+    if way is None:
+        raise CannotSpool(
+            "is defined in the program that was started, which another process would have to run again: only where all"
+            ' that it does stands below `if __name__ == "__main__":` is that an import'
+        )
+    return way
 
 
 def _unpacked(packed: Any) -> Any:
@@ -182,10 +200,16 @@ _SCRIPTED: dict[str, dict[str, Any]] = {}
 
 def _scripted_by(module: str) -> dict[str, Any]:
     """Functions that a module scripts as it is imported, by name: the name is then that of what came out."""
+    if module == "__main__":
+        return _SCRIPTED["__mp_main__"]
+    if module not in _SCRIPTED:
+        _noting_what_is_scripted(module, lambda: importlib.import_module(module))
+    return _SCRIPTED[module]
+
+
+def _noting_what_is_scripted(module: str, imported: Callable[[], object]) -> None:
     import torch
 
-    if module in _SCRIPTED:
-        return _SCRIPTED[module]
     found = _SCRIPTED[module] = {}
     script: Any = torch.jit.script
 
@@ -196,7 +220,6 @@ def _scripted_by(module: str) -> dict[str, Any]:
 
     torch.jit.script = noting
     try:
-        importlib.import_module(module)
+        imported()
     finally:
         torch.jit.script = script
-    return found

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from torchlift.evidence.file import read_evidence
 from torchlift.evidence.records import Proof, RecordedEvidence
 from torchlift.record.proofs import prove_spooled
+from torchlift.record.prover.main_program import way_to_main
 
 _NET = """\
 import os
@@ -128,9 +130,75 @@ def test_a_value_is_proved_although_the_process_could_not_be_copied(
     # Of a module that counts a buffer up torch 2.5 exports a program that does not run.
     assert proved.export is not None and proved.export.proved == (None if _TORCH_2_5 else "as given")
     assert own.unproved == (
-        "fork: this system does not copy processes, and it is defined in the program that was started, which another process would have to run again"
+        "fork: this system does not copy processes, and it is defined in the program that was started, which another process would have"
+        ' to run again: only where all that it does stands below `if __name__ == "__main__":` is that an import'
     )
     assert "0.5432" not in (tmp_path / "evidence.json").read_text()
+
+
+_GUARDED = """\
+import argparse
+from pathlib import Path
+
+import torch
+from net import Net
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--rows", type=int, default=4)
+RUNS = Path("runs.txt")
+
+
+class Own(Net):
+    pass
+
+
+@torch.jit.script
+def halve(x):
+    return x / 2
+
+
+def main(rows):
+    with RUNS.open("a") as file:
+        file.write("run\\n")
+    with torch.no_grad():
+        torch.jit.script(Own().eval())(torch.rand(rows, 3))
+    halve(torch.rand(rows))
+
+
+if __name__ == "__main__":
+    main(parser.parse_args().rows)
+"""
+
+
+def test_what_is_defined_in_a_program_with_a_main_guard_is_proved_without_running_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = proofs(recorded(tmp_path, _NO_FORK + _GUARDED, monkeypatch))
+    assert [(proof.unproved, proof.eager and proof.eager.equal) for proof in found] == [(None, True)] * 2
+    assert (tmp_path / "runs.txt").read_text() == "run\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "importable"),
+    [
+        ("try:\n    import numpy\nexcept ImportError:\n    numpy = None\n", True),
+        ("torch.manual_seed(0)\nnet = Own()\n", True),
+        ("result = main(3)\n", False),
+        ("if True:\n    main(3)\n", False),
+        ("Own().forward(torch.rand(3))\n", False),
+        ("for rows in range(3):\n    print(rows)\n", False),
+        ("with open('log') as file:\n    pass\n", False),
+    ],
+)
+def test_a_program_is_imported_again_only_where_it_does_nothing_outside_of_its_guard(
+    more: str, importable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "class Own:\n    def forward(self, x): ...\n\ndef main(rows): ...\n\n{}\nif __name__ == '__main__':\n    main(3)\n"
+    program = ModuleType("__main__")
+    program.__file__, program.__spec__ = str(tmp_path / "program.py"), None
+    (tmp_path / "program.py").write_text(text.format(more))
+    monkeypatch.setitem(sys.modules, "__main__", program)
+    assert (way_to_main() is not None) == importable
 
 
 @pytest.mark.exhaustive
