@@ -20,8 +20,8 @@ from torchlift.rules.rule_index import indexed_rules
 
 _CODE = lazy_pattern(r"[A-Z]{1,12}\d{2,6}")
 _FILE = lazy_pattern(r"([a-z]{1,12}\d{2,6})(_\w+)?\.py")
-# Letters of codes that torchlift, and TorchFix whose codes it understands, may give to rules to come.
-_TAKEN = ("TL", "TOR")
+OF_TORCHLIFT = ("TL", "TOR")
+"""Letters of codes that torchlift, and TorchFix whose codes it understands, may give to rules to come."""
 
 
 def rules_with(own: tuple[Path, ...]) -> Mapping[str, Rule]:
@@ -89,7 +89,7 @@ def problem_with_code(code: str) -> str | None:
     if not _CODE.fullmatch(code):
         return f"{code} is no code: take capital letters and two digits or more, such as X100"
     letters = code.rstrip("0123456789")
-    if letters in _TAKEN:
+    if letters in OF_TORCHLIFT:
         return f"{code} is taken: codes with {letters} belong to torchlift; take letters of your own, such as X100"
     return None
 

@@ -155,7 +155,8 @@ class FileCheck:
 
     def checked(self, unasked: frozenset[str] = frozenset()) -> Checked:
         """What was found by now; of the rules `unasked` nothing is known."""
-        ordered = tuple(self._findings[key] for key in sorted(self._findings))
+        text = self._context.view.source.text
+        ordered = tuple(_keeping_comments(self._findings[key], text) for key in sorted(self._findings))
         failures = tuple(failure for some in self._crashed.values() for failure in some)
         return Checked(self._context.view.path, ordered, failures, crashed=unasked.union(self._crashed))
 
@@ -252,6 +253,16 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
     return finding.without_fix(
         f"The fix needs torch>={fix.needs} and this project {settings.supports}: raise its lower "
         f"bound, or pass --min-torch {fix.needs}."
+    )
+
+
+def _keeping_comments(finding: Finding, text: str) -> Finding:
+    """The finding without a fix that would lose a comment, so that nobody is promised one."""
+    rewrites = finding.fix.rewrites if finding.fix is not None else ()
+    if not any(isinstance(rewrite, ReplaceExpression) and rewrite.loses_comment(text) for rewrite in rewrites):
+        return finding
+    return finding.without_fix(
+        "The fix cannot be written here: A comment in the middle of the expression would be lost."
     )
 
 

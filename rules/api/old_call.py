@@ -110,8 +110,7 @@ def old_uses(
         return
     said, severity = state
     if use.kind == "import":
-        binding = use.resolution.binding if use.resolution is not None else None
-        if binding is None or not isinstance(binding.statement, ast.ImportFrom) or view.reads_of(binding):
+        if not view.is_unread_import(use):
             return
         alone = "It is imported and not used here: drop the import, unless other files take it from here."
         yield Finding(code, view.path, view.span(use.node), f"{said}.", severity, f"{alone} {old.advice}")

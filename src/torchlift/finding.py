@@ -76,6 +76,15 @@ class ReplaceExpression:
     template: Template
     bare: bool = False
 
+    def loses_comment(self, text: str) -> bool:
+        """Whether a comment in `text`, the file, stands in what it replaces and in none of the parts that stay."""
+        start = self.span.start
+        for part in [*sorted(part for _, part in self.template.parts), Span(self.span.end, self.span.end)]:
+            if "#" in text[start : part.start]:
+                return True
+            start = max(start, part.end)
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class EditCall:

@@ -40,6 +40,8 @@ def test_a_new_rule_takes_the_next_free_code_of_its_family(checkout: Path) -> No
     free = dict(line.split() for line in run(checkout, "rules", "--free").stdout.splitlines())
     done = run(checkout / "rules" / "api", "rule", "--new", "TL4", "old-thing")
     assert done.returncode == 0, done.stderr
+    again = run(checkout, "rule", "--new", "TL401", "new-thing")
+    assert again.returncode == 2 and "TL401 is taken; the next free one is TL4" in again.stderr
     written = checkout / "rules" / "api" / f"{free['TL4'].lower()}_old_thing.py"
     assert f'code="{free["TL4"]}"' in written.read_text() and written.name in done.stdout
     assert not list((checkout / "rules").rglob(f"{free['TL5'].lower()}*"))
@@ -54,11 +56,11 @@ def test_an_own_rule_begins_at_100_and_goes_on_from_the_files_that_are_there(tmp
 
 
 REFUSED = {
-    "a code that is taken": (["TL401", "new-thing", "--folder", "."], "TL401 is taken; the next free one is TL4"),
+    "torchlift's letters in another folder": (["TL999", "new-thing", "--folder", "tools"], "Codes with TL belong to"),
     "a name that is taken": (["X1", "moved-name", "--folder", "."], "is called 'moved-name' already"),
     "a name in capitals": (["X1", "OldThing", "--folder", "."], "in lower case with hyphens"),
     "no code": (["1X", "old-thing", "--folder", "."], "is no code"),
-    "letters of another tool": (["TOR9", "old-thing", "--folder", "."], "codes with TOR belong to torchlift"),
+    "letters of another tool": (["TOR9", "old-thing", "--folder", "."], "Codes with TOR belong to torchlift"),
     "torchlift's letters outside a checkout": (["TL4", "old-thing"], "go to a checkout of it"),
     "own letters and no folder": (["X1", "old-thing"], "--folder"),
     "no name": (["X1"], "A new rule has a name"),
@@ -85,7 +87,7 @@ def test_a_rule_outside_torchlift_is_tried_under_torch(tmp_path: Path) -> None:
         torchlift, ["rule", "--test", str(write_rule(tmp_path))]
     )  # torch is prepared here already
     assert done.exit_code == 0, done.stdout
-    assert "[✓] a call: reported, rewritten as shown, the same under torch" in done.stdout
+    assert "[✓] a call: reported, rewritten as shown, the same when run" in done.stdout
     assert "4 of 4 examples hold." in done.stdout
 
 
@@ -101,7 +103,7 @@ def test_without_torch_all_but_the_run_is_tried_and_said_so(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("stand_in", "status", "said"),
     [
-        ('(("acme.py", ACME),)', 0, "[✓] a plain call: reported, rewritten as shown, the same under torch"),
+        ('(("acme.py", ACME),)', 0, "[✓] a plain call: reported, rewritten as shown, the same when run"),
         ("()", 1, 'What stands for it here can be given: `files=(("acme.py", "..."),)`'),
     ],
 )
@@ -145,7 +147,12 @@ WRONG = {
     "not found": ("x = mylib.old()", "x = mylib.newest()", "[✗] a call\n      It is not reported."),
     "found": ("x = mylib.older()", "x = mylib.old()", "It is reported, at example.py: `mylib.old` is gone."),
     "rewritten otherwise": ("x = mylib.new()", "x = mylib.newer()", "It is rewritten otherwise than shown:"),
-    "another result": ("new = old", "new = int", "It does not do the same under torch"),
+    "another result": ("new = old", "new = int", "It does not do the same when run"),
+    "a run that fails": (
+        "result = ",
+        "result = 1 / 0 and ",
+        "reported, rewritten as shown\n      Nothing can be compared: `run` fails with the code as it was: ZeroDivisionError",
+    ),
     "a fix that cannot work": (
         "MESSAGE, fix=fix",
         "MESSAGE, help='Not rewritten.', fix=fix",

@@ -56,7 +56,7 @@ def test_what_is_gone_is_said_and_taken_out_on_demand(project: Path) -> None:
     assert "2 findings of the baseline are gone: `--write-baseline` takes them out." in done.stderr
     done = told(project, "migrate", "--check", ".", "--write-baseline")
     assert "has 0 findings; 2 that are gone were taken out." in done.stderr
-    assert json.loads((project / ".torchlift-baseline.json").read_text()) == {"schema_version": 1, "findings": {}}
+    assert json.loads((project / ".torchlift-baseline.json").read_text()) == {"schema_version": 2, "findings": {}}
 
 
 def test_files_and_rules_that_were_not_looked_at_keep_their_place(project: Path) -> None:
@@ -84,6 +84,30 @@ def test_fixes_are_applied_to_what_is_known_as_to_all_else(project: Path) -> Non
     assert "2 findings of the baseline are gone" in done.stderr
 
 
+def test_what_is_known_of_a_line_stays_known_when_another_rule_rewrites_the_line(project: Path) -> None:
+    both = "import torch\n\n\ndef f(a, b, path):\n    return torch.qr(a), torch.ger(a, torch.ger(b, a))\n"
+    (project / "a.py").write_text(both)
+    told(project, "migrate", "--check", ".", "--write-baseline")
+    done = told(project, "migrate", ".", "--select", "TL401", *BASELINE, "--allow-no-vcs")
+    assert "torch.qr(a), torch.outer(a, torch.outer(b, a))" in (project / "a.py").read_text(), done.stderr
+    done = told(project, "migrate", "--check", ".", *BASELINE)
+    assert done.returncode == 0 and "1 finding is in the baseline" in done.stderr, done.stdout
+    assert "gone" in done.stderr  # those of `ger`
+    (project / "a.py").write_text((project / "a.py").read_text() + "\n\nnew = torch.qr\n")
+    done = told(project, "migrate", "--check", ".", *BASELINE, "--output-format", "concise")
+    assert [line.split(" ")[0] for line in done.stdout.splitlines()] == ["a.py:8:7:"]
+
+
+def test_a_baseline_of_the_first_schema_is_read_and_written_anew(project: Path) -> None:
+    file = project / ".torchlift-baseline.json"
+    now = json.loads(file.read_text())
+    old = {path: [entry.rpartition(" ")[0] for entry in entries] for path, entries in now["findings"].items()}
+    file.write_text(json.dumps({"schema_version": 1, "findings": old}))
+    assert told(project, "migrate", "--check", ".", *BASELINE).returncode == 0
+    told(project, "migrate", "--check", ".", "--write-baseline")
+    assert json.loads(file.read_text()) == now
+
+
 def test_the_configuration_may_name_it_from_where_it_stands(project: Path) -> None:
     (project / ".torchlift-baseline.json").rename(project / "known.json")
     with (project / "pyproject.toml").open("a") as file:
@@ -98,7 +122,7 @@ def test_the_configuration_may_name_it_from_where_it_stands(project: Path) -> No
         (None, "There is no baseline"),
         ("{", "is not JSON"),
         ("[]", "cannot be used"),
-        ('{"schema_version": 2}', "has schema 2, and this torchlift reads schema 1"),
+        ('{"schema_version": 3}', "has schema 3, and this torchlift reads schema 2"),
         ('{"schema_version": 1, "findings": {"a.py": [1]}}', "cannot be used"),
     ],
 )

@@ -9,6 +9,7 @@ from example_project import analyse_files, new_bytes
 
 from torchlift.finding import Finding, Fix, Safety, Severity
 from torchlift.migrate.fix.promises import broken_promise
+from torchlift.migrate.result import Mode
 from torchlift.source import SourceText, Span
 
 
@@ -63,3 +64,12 @@ def test_an_import_may_become_the_last_line_of_a_block(tmp_path: Path) -> None:
     assert new_bytes(result, "a.py") == (
         b"if flag:\n    import torch  # why\n    from typing import Final\nx: Final[int] = 3\n"
     )
+
+
+def test_a_fix_that_would_lose_a_comment_is_not_promised_by_a_look_either(tmp_path: Path) -> None:
+    source = "import torch\n\ny = torch.jit.annotate(  # why\n    int, 3)\nz = torch.jit.annotate(int,  # why\n    3)\n"
+    for mode in (Mode.CHECK, Mode.DIFF):
+        [outcome] = analyse_files(tmp_path, {"a.py": source}, mode=mode).outcomes
+        assert len(outcome.left) == 2 and outcome.new_text is None
+        for found in outcome.left:
+            assert found.safety is Safety.MANUAL and "A comment in the middle of the expression" in (found.help or "")

@@ -182,6 +182,24 @@ def test_junit_has_a_failed_case_for_each_finding_and_one_that_passes_where_ther
     assert (nothing.tests, nothing.failures) == (1, 0) and next(iter(next(iter(nothing)))).is_passed
 
 
+def test_cases_of_junit_keep_their_names_when_lines_move() -> None:
+    def names(text: str) -> list[str]:
+        places = [match.start() for match in re.finditer("torch.ger", text)]
+        listed = tuple(Finding("TL401", "a.py", Span(at, at + 9), "Old.") for at in places)
+        outcome = FileOutcome("a.py", SourceText(text), listed)
+        version = TorchVersion(2, 15)
+        run = RunResult(Mode.CHECK, False, version, version, None, 9, 3, (outcome,))
+        return [case.name for suite in junit(shown(run, "junit")) for case in suite]
+
+    before = names("x = torch.ger(a, b)\ny = torch.ger(a, b)\nx = torch.ger(a, b)\n")
+    assert before == [
+        "TL401 TL401: x = torch.ger(a, b)",
+        "TL401 TL401: y = torch.ger(a, b)",
+        "TL401 TL401: x = torch.ger(a, b) (2)",
+    ]
+    assert names("if z:\n    x = torch.ger(a, b)\n\n    y  = torch.ger(a, b)\nx = torch.ger(a, b)\n") == before
+
+
 def test_markdown_counts_rules_and_folds_files() -> None:
     page = shown(result(found(), found(fix=EXPORT), **FAILED), "markdown")
     assert "| [TL101](<https://e.org/x>) | trace | 2 | 1 needs review, 1 by hand |" in page

@@ -61,6 +61,13 @@ def test_each_finding_stands_with_its_line_or_its_change() -> None:
     assert bars and "width: 0.0%" not in bars
 
 
+def test_a_rule_stands_in_a_row_for_each_kind_of_harm_the_worst_first() -> None:
+    text = Page(page()).text
+    table = text[text.index("Findings of each rule") : text.index("By folder")]
+    assert table.index("cannot work with torch 2.15") < table.index("only old") and table.count("TL103 TL103") == 2
+    assert "`torch.jit.load` instead" not in table and "torch.jit.load instead of torch.export.load" in table
+
+
 def test_nothing_found_is_a_page_that_says_so() -> None:
     version = TorchVersion(2, 15)
     shown = render(RunResult(Mode.CHECK, False, version, version, None, 9, 3, ()), "html", root=Path.cwd())

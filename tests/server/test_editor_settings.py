@@ -82,5 +82,7 @@ def test_the_documented_first_look_shows_what_is_found_and_offered(tmp_path: Pat
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found, fix, ignore = done.stdout.splitlines()
-    assert found.startswith("5 TL401 ") and fix.endswith("(safe)") and ignore == "    Ignore TL401 here"
+    found, fix, new, ignore, comment = done.stdout.splitlines()
+    assert found.startswith("5 TL401 ") and fix.endswith("(safe)")
+    assert new.endswith("/old.py, line 5: '    return torch.outer(a, b)\\n'")
+    assert ignore == "    Ignore TL401 here" and comment.endswith("/old.py, line 5: '  # torchlift: ignore[TL401]'")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from published_formats import junit
+from repositories import commit
 
 ROOT = Path(__file__).parents[2]
 OLD = "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n"
@@ -91,7 +92,8 @@ def test_the_job_of_gitlab_writes_the_reports_that_it_names(tmp_path: Path) -> N
     assert "variables" not in job  # those of a job would go over the ones of a file that includes it
     (tmp_path / "a.py").write_text(OLD)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = run("\n".join(job["script"]), tmp_path, PATH=path, TORCHLIFT_ARGUMENTS=defaults["TORCHLIFT_ARGUMENTS"])
+    given = {name: value for name, value in defaults.items() if name != "TORCHLIFT"}
+    done = run("\n".join(job["script"]), tmp_path, PATH=path, **given)
     assert done.returncode == 1, done.stderr
     reports = job["artifacts"]["reports"]
     [issue] = json.loads((tmp_path / reports["codequality"]).read_text())
@@ -100,6 +102,28 @@ def test_the_job_of_gitlab_writes_the_reports_that_it_names(tmp_path: Path) -> N
         "positions": {"begin": {"line": 5, "column": 12}, "end": {"line": 5, "column": 21}},
     }
     assert junit((tmp_path / reports["junit"]).read_text()).failures == 1
+
+
+def test_of_a_merge_request_only_what_is_new_fails_and_code_quality_has_all(tmp_path: Path) -> None:
+    template: dict[str, Any] = yaml.safe_load((ROOT / "ci/gitlab.yml").read_text())
+    script, path = (
+        "\n".join(template["torchlift"]["script"]),
+        f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    )
+    (tmp_path / "a.py").write_text(OLD)
+    since = commit(tmp_path)
+
+    def merge_request(revision: str) -> tuple[int, int, int]:
+        done = run(script, tmp_path, PATH=path, TORCHLIFT_ARGUMENTS=".", TORCHLIFT_SINCE=revision)
+        if done.returncode == 2:
+            return 2, 0, 0
+        issues = json.loads((tmp_path / "torchlift.json").read_text())
+        return done.returncode, len(issues), junit((tmp_path / "torchlift.xml").read_text()).failures
+
+    assert merge_request(since) == (0, 1, 0)
+    (tmp_path / "b.py").write_text(OLD)
+    assert merge_request(since) == (1, 2, 1)
+    assert merge_request("0" * 40)[0] == 2
 
 
 def test_the_job_of_gitlab_refuses_to_install_it_does_not_know_what(tmp_path: Path) -> None:

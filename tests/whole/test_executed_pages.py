@@ -70,7 +70,7 @@ def test_a_newcomer_migrates_writes_a_rule_adds_the_hook_and_sets_up_ci(
     source, environment = hooks
     page = (DOCS / "start.md").read_text(encoding="utf-8")
     page = page.replace("<where you keep torchlift>", str(source)).replace(
-        "<a release>", git(source, "rev-parse", "HEAD")
+        "<commit or tag>", git(source, "rev-parse", "HEAD")
     )
     clone = tmp_path / "torchlift"
     shutil.copytree(

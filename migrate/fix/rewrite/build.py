@@ -214,11 +214,8 @@ class _Builder:
             template = replacements[0].template
             if any(part == span for _, part in template.parts):
                 raise CannotEdit("A change refers to the very code it replaces.")
-            start = span.start
-            for part in [*sorted(part for _, part in template.parts), Span(span.end, span.end)]:
-                if "#" in self.source.text[start : part.start]:
-                    raise CannotEdit("A comment in the middle of the expression would be lost.")
-                start = max(start, part.end)
+            if replacements[0].loses_comment(self.source.text):
+                raise CannotEdit("A comment in the middle of the expression would be lost.")
             if replacements[0].bare and (lone := self._lone_part(template)) is not None:
                 return self._denormalised(lone)
             return self._denormalised(self._moved(render(self._fill(template)), replacements[0]))

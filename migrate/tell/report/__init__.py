@@ -77,14 +77,15 @@ def _exchanged(
         return sarif.render(found, troubles, _explained({entry.code for entry in found}))
     if output_format == "markdown":
         from torchlift.migrate.tell.report.formats import markdown
-        from torchlift.migrate.tell.report.summary import harm, verdict
+        from torchlift.migrate.tell.report.harm import counted
+        from torchlift.migrate.tell.report.summary import verdict
 
-        return markdown.render(
-            found, troubles, verdict(result), harm((entry.severity for entry in found), result.target)
-        )
+        harm = counted((entry.harm for entry in found), result.target)
+        return markdown.render(found, troubles, verdict(result), harm)
     if output_format == "html":
         from torchlift.migrate.tell.report.formats import html
-        from torchlift.migrate.tell.report.summary import harms, verdict
+        from torchlift.migrate.tell.report.harm import harms
+        from torchlift.migrate.tell.report.summary import verdict
 
         facts = (("project", root.resolve().name), *_facts(result))
         head = html.RunHead(verdict(result), not result.exit_code, facts, result.notes, harms(result.target))

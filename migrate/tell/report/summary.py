@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from torchlift.finding import FileFailure, Safety, Severity
+from torchlift.finding import FileFailure, Safety
 from torchlift.migrate.result import Mode, RunResult
+from torchlift.migrate.tell.report.harm import Harm, counted, harm_of
 from torchlift.migrate.tell.report.items import Item, items
 from torchlift.migrate.tell.report.palette import Palette
 from torchlift.migrate.tell.report.paths import shown_path, with_places
 from torchlift.rules.rule_index import indexed_rules
 from torchlift.terminal.columns import one_line
-from torchlift.versions import TorchVersion
 
 _MOST_PATHS = 5
 _MOST_FAILURES = 10
@@ -33,9 +32,9 @@ def summary(result: RunResult, *, root: Path, color: bool = False) -> str:
     lines = [_colored_verdict(result, listed, palette)]
     lines += _refused(result, root, palette)
     lines += _failures(result.failures, root, palette)
-    worst = Counter(item.finding.severity for item in listed if not item.fixed)
-    if worst[Severity.ERROR] and len(worst) > 1:
-        lines.append(f"{palette.strong('Of what is left:')} {harm(worst.elements(), result.target)}.")
+    kinds = [harm_of(item.finding) for item in listed if not item.fixed]
+    if Harm.BREAKS in kinds and len(set(kinds)) > 1:
+        lines.append(f"{palette.strong('Of what is left:')} {counted(kinds, result.target)}.")
     if result.suppressed:
         are = "is" if result.suppressed == 1 else "are"
         lines.append(f"{_count(result.suppressed, 'finding')} {are} suppressed by comments.")
@@ -49,22 +48,6 @@ def summary(result: RunResult, *, root: Path, color: bool = False) -> str:
 def verdict(result: RunResult) -> str:
     """What the run comes to, in a sentence or two."""
     return _verdict(result, list(items(result)))
-
-
-def harm(severities: Iterable[Severity], target: TorchVersion) -> str:
-    """How many findings do what harm, the worst first: a few words for each, or nothing where there are none."""
-    counts = Counter(severities)
-    said = [f"{counts[severity]} {words}" for severity, words in harms(target).items() if counts[severity]]
-    return ", ".join(said)
-
-
-def harms(target: TorchVersion) -> dict[Severity, str]:
-    """What findings of a severity mean for whoever moves to `target`, the worst first."""
-    return {
-        Severity.ERROR: f"cannot work with torch {target}",
-        Severity.WARNING: "deprecated, or does something else",
-        Severity.INFO: "to know, or harmful under conditions",
-    }
 
 
 def _colored_verdict(result: RunResult, listed: Sequence[Item], palette: Palette) -> str:

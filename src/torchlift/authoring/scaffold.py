@@ -9,7 +9,7 @@ from typing import Final
 
 from torchlift.authoring.checkout import checkout_around, families, family_folder
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.own_rules import code_in_name, problem_with_code
+from torchlift.rules.own_rules import OF_TORCHLIFT, code_in_name, problem_with_code
 from torchlift.rules.rule_index import indexed_rules
 
 _NAME = lazy_pattern(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -109,6 +109,8 @@ def free_codes() -> Mapping[str, str]:
 
 def _place(letters: str, wanted: str, folder: Path | None, here: Path) -> Path:
     if folder is not None:
+        if letters in OF_TORCHLIFT and checkout_around(folder) is None:
+            raise ScaffoldError(f"Codes with {letters} belong to torchlift; take letters of your own, such as X100.")
         return folder
     if letters != "TL":
         raise ScaffoldError(f"Say where your own rules stand: `--folder tools/torchlift_rules`, say, for {wanted}.")

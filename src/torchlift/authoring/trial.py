@@ -26,7 +26,7 @@ from torchlift.testing import (
     Verdict,
     compare_programs,
 )
-from torchlift.testing.nodes import Container, Scalar
+from torchlift.testing.nodes import Container, Raised, Scalar, short
 from torchlift.view.text import text_kind
 
 # What the help of a finding says that has no fix.
@@ -118,8 +118,10 @@ def _bad(
         problem = _differing(example, result, folder, compare)
     except TorchUnavailable as error:
         return Tried(example, (), held, not_run=str(error))
-    same = "another result, as `differs` says" if example.differs else "the same under torch"
-    return Tried(example, () if problem is None else (problem,), f"{held}, {same}")
+    if problem is not None:
+        return Tried(example, (problem,), held)
+    same = "another result, as `differs` says" if example.differs else "the same when run"
+    return Tried(example, (), f"{held}, {same}")
 
 
 def _migrated(example: Bad | Ok, folder: Path, own: tuple[Path, ...], *, unsafe: bool = False) -> RunResult:
@@ -184,14 +186,17 @@ def _differing(example: Bad, result: RunResult, folder: Path, compare: Callable[
     if found.verdict is Verdict.FAILED:
         lacks = re.search(r"No module named '(\w+)", str(found))
         stand_in = f'What stands for it here can be given: `files=(("{lacks[1]}.py", "..."),)`.\n' if lacks else ""
-        return f"{stand_in}It could not be run: {found}"
+        failed = (
+            f"`run` fails with the code as it was: {short(found.old)}" if isinstance(found.old, Raised) else "see below"
+        )
+        return f"{stand_in}Nothing can be compared: {failed}\n{found.trace}".rstrip()
     results = (
         [part for _, part in found.old.items] if isinstance(found.old, Container) and example.ranks else [found.old]
     )
     if Scalar("NoneType", None) in results:
         return "`run` assigns no `result`."
     if not example.differs:
-        return None if found.verdict is Verdict.SAME else f"It does not do the same under torch: {found}"
+        return None if found.verdict is Verdict.SAME else f"It does not do the same when run: {found}"
     if example.safety == "safe":
         right = found.verdict is Verdict.TORCHSCRIPT_WRONG
         return None if right else f"`differs` says that TorchScript was the odd one out, but: {found}"

@@ -21,6 +21,11 @@ class ModuleView(SearchedFile):
         """
         return spelling.spell(self, name, at, like, self._project_name)
 
+    def is_unread_import(self, use: Use) -> bool:
+        """Whether `use` is a `from ... import` of a name that nothing in this file reads, so that no other use tells of it."""
+        binding = use.resolution.binding if use.kind == "import" and use.resolution is not None else None
+        return binding is not None and isinstance(binding.statement, ast.ImportFrom) and not self.reads_of(binding)
+
     def fresh_name(self, base: str, at: ast.AST) -> str:
         """A name starting with `base` that nothing in this file uses."""
         return spelling.fresh_name(self, base)

@@ -11,10 +11,12 @@ from torchlift import __version__
 from torchlift.finding import Safety, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.tell.report.formats.listing import ListedFinding, Trouble
+from torchlift.migrate.tell.report.harm import Harm
 from torchlift.page import effort
 from torchlift.page.filters import all_of, filters, hiding, mark
 from torchlift.page.frame import link, page, section
 from torchlift.page.markup import Child, Markup, element, joined, sentence, table
+from torchlift.rules.rule_index import indexed_rules
 from torchlift.terminal.columns import one_line
 
 _FIXES = {
@@ -42,14 +44,14 @@ class RunHead:
         clean: whether nothing is left.
         facts: names with values: target, lowest torch, files.
         notes: sentences about the whole run.
-        harms: what the severities of findings mean, the worst first.
+        harms: the kinds of harm in words, the worst first.
     """
 
     verdict: str
     clean: bool
     facts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
-    harms: Mapping[Severity, str]
+    harms: Mapping[Harm, str]
 
 
 def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], head: RunHead) -> str:
@@ -70,12 +72,12 @@ def _body(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], head: R
     if not entries:
         return
     harms = list(head.harms.values())
-    harm = _counted(entries, "kind of harm", lambda entry: head.harms[entry.severity], by_name=harms.index)
+    harm = _counted(entries, "kind of harm", lambda entry: head.harms[entry.harm], by_name=harms.index)
     yield section("harm", "What harm", harm)
     yield section("effort", "What it takes", _effort(entries))
     releases = _counted(entries, "release of torch", _release, by_name=_in_order)
     yield section("releases", "What changed when", releases)
-    yield section("rules", "By rule", _counted(entries, "rule", lambda entry: f"{entry.code} {entry.name}", _rule_link))
+    yield section("rules", "By rule", _by_rule(entries, head.harms))
     yield section("folders", "By folder", _counted(entries, "folder", lambda entry: _folder(entry.path)))
     files = [list(found) for _, found in groupby(entries, key=lambda entry: entry.path)]
     yield section(
@@ -95,7 +97,6 @@ def _counted(
     entries: Sequence[ListedFinding],
     what: str,
     key: Callable[[ListedFinding], str],
-    shown: Callable[[str, ListedFinding], Child] = lambda name, entry: name,
     by_name: Callable[[str], object] | None = None,
 ) -> Markup:
     groups: dict[str, list[ListedFinding]] = {}
@@ -104,16 +105,32 @@ def _counted(
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     if by_name is not None:
         ordered.sort(key=lambda group: by_name(group[0]))  # type: ignore[arg-type, return-value]
-    rows = []
-    for name, found in ordered:
-        counts = Counter(entry.safety for entry in found)
-        kinds = ", ".join(f"{counts[safety]} {word}" for safety, word in _FIXES.items() if counts[safety])
-        rows.append((shown(name, found[0]), element("span", str(len(found)), class_="number"), kinds, _bar(found)))
+    rows = [(name, *_numbers(found)) for name, found in ordered]
     return table(f"Findings of each {what}", (what, "findings", "what it takes", "share"), rows)
 
 
-def _rule_link(name: str, entry: ListedFinding) -> Child:
-    return link(entry.url, name) if entry.url else name
+def _by_rule(entries: Sequence[ListedFinding], harms: Mapping[Harm, str]) -> Markup:
+    """A row for each rule and kind of harm, the worst and the most frequent first."""
+    groups: dict[tuple[Harm, str], list[ListedFinding]] = {}
+    for entry in entries:
+        groups.setdefault((entry.harm, entry.code), []).append(entry)
+    order = list(harms)
+    ordered = sorted(groups.items(), key=lambda group: (order.index(group[0][0]), -len(group[1]), group[0][1]))
+    rows = [(_rule(found[0]), harms[harm], *_numbers(found)) for (harm, _), found in ordered]
+    return table("Findings of each rule", ("rule", "kind of harm", "findings", "what it takes", "share"), rows)
+
+
+def _rule(entry: ListedFinding) -> Child:
+    title = f"{entry.code} {entry.name}"
+    named = link(entry.url, title) if entry.url else title
+    rule = indexed_rules().get(entry.code)
+    return named if rule is None else joined([named, element("div", sentence(rule.summary), class_="where")])
+
+
+def _numbers(found: Sequence[ListedFinding]) -> tuple[Child, Child, Child]:
+    counts = Counter(entry.safety for entry in found)
+    kinds = ", ".join(f"{counts[safety]} {word}" for safety, word in _FIXES.items() if counts[safety])
+    return element("span", str(len(found)), class_="number"), kinds, _bar(found)
 
 
 def _folder(path: str) -> str:
@@ -136,14 +153,14 @@ def _bar(entries: Sequence[ListedFinding]) -> Markup:
     return effort.bar(safe, counts[Safety.UNSAFE], counts[Safety.MANUAL])
 
 
-def _filters(entries: Sequence[ListedFinding], harms: Mapping[Severity, str]) -> Markup:
-    levels = [(level.value, words) for level, words in harms.items() if any(e.severity is level for e in entries)]
+def _filters(entries: Sequence[ListedFinding], harms: Mapping[Harm, str]) -> Markup:
+    kinds_of_harm = [(harm.value, words) for harm, words in harms.items() if any(e.harm is harm for e in entries)]
     kinds = [(safety.value, word) for safety, word in _FIXES.items() if any(e.safety is safety for e in entries)]
     codes = [(code, code) for code in sorted({entry.code for entry in entries})]
     folders = [(mark(folder), folder) for folder in sorted({_folder(entry.path) for entry in entries})]
     return filters(
         [
-            ("Harm", levels),
+            ("Harm", kinds_of_harm),
             ("Takes", kinds),
             ("Rule", codes),
             *([("Folder", folders)] if 1 < len(folders) <= 40 else []),
@@ -152,7 +169,7 @@ def _filters(entries: Sequence[ListedFinding], harms: Mapping[Severity, str]) ->
 
 
 def _css(entries: Sequence[ListedFinding]) -> str:
-    marks = [each for entry in entries for each in (entry.safety.value, entry.severity.value, entry.code, _mark(entry))]
+    marks = [each for entry in entries for each in (entry.safety.value, entry.harm.value, entry.code, _mark(entry))]
     files = [list(found) for _, found in groupby(entries, key=lambda entry: entry.path)]
     return f"{_CSS}{effort.CSS}{hiding(marks, [each for found in files for each in _marks_within(found)])}"
 
@@ -160,7 +177,7 @@ def _css(entries: Sequence[ListedFinding]) -> str:
 def _marks_within(found: Sequence[ListedFinding]) -> list[set[str]]:
     """The marks of a file's findings, by group of boxes; of rules where there are few, since each mixture takes a line of style."""
     codes = {entry.code for entry in found}
-    kinds = [{entry.severity.value for entry in found}, {entry.safety.value for entry in found}]
+    kinds = [{entry.harm.value for entry in found}, {entry.safety.value for entry in found}]
     return [*kinds, codes] if len(codes) <= 3 else kinds
 
 
@@ -185,7 +202,7 @@ def _finding(entry: ListedFinding) -> Markup:
         element("p", where, class_="where"),
         element("p", sentence(entry.advice)) if entry.advice else None,
         _change(entry) if entry.edits else _line(entry),
-        class_=f"found is-{entry.code} is-{entry.safety.value} is-{entry.severity.value}",
+        class_=f"found is-{entry.code} is-{entry.safety.value} is-{entry.harm.value}",
     )
 
 

@@ -11,6 +11,7 @@ from torchlift.finding import Safety, Severity, TextEdit
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.result import RunResult
 from torchlift.migrate.tell.identity import identities
+from torchlift.migrate.tell.report.harm import Harm, harm_of
 from torchlift.migrate.tell.report.items import Item, left
 from torchlift.migrate.tell.report.paths import from_here, with_places
 from torchlift.rules.named_release import release_of
@@ -44,6 +45,7 @@ class ListedFinding:
         name: its name; the code where it has none.
         url: where it is explained, if anywhere.
         severity: how much it matters at the target release.
+        harm: what it means for whoever moves there.
         path: the file as seen from the working directory, with forward slashes.
         uri: the same as a relative URI.
         place: where in it.
@@ -64,6 +66,7 @@ class ListedFinding:
     name: str
     url: str | None
     severity: Severity
+    harm: Harm
     path: str
     uri: str
     place: Region
@@ -148,6 +151,7 @@ def _entry(item: Item, identity: str, root: Path, names: Mapping[str, str], urls
         name=names.get(finding.code, finding.code),
         url=urls.get(finding.code),
         severity=finding.severity,
+        harm=harm_of(finding),
         path=path,
         uri=uri,
         place=region_of(item.source, item.span),
