@@ -97,7 +97,9 @@ class _Search:
             match = expression(row).search(text)
             if match is not None:
                 self._left.remove(row)
-                self._found.append(Recognised(worded(row, match), starts.place(_raised(match), match.end())))
+                self._found.append(
+                    Recognised(worded(row, match, chunk.text), starts.place(_raised(match), match.end()))
+                )
         self._note_unexplained(lines, chunk.first + chunk.text.count("\n", 0, chunk.new))
 
     def _note_unexplained(self, lines: Sequence[Line], new: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
@@ -11,6 +12,34 @@ Level = Literal["cause", "vague", "warning"]
 
 READ = "read 2026-11-23"
 """When the sources were read that bear no date of their own."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One of several things that print the same message."""
+
+    what: str
+    """One sentence without a full stop."""
+    tell: str
+    """How one sees that it is this one: what else stands in the log, or a command and what it then prints. Without a full stop."""
+    remedy: str
+    """What to do then, without a full stop."""
+    seen: str = ""
+    """A pattern: where it stands in the same text, this cause comes first."""
+    checks: tuple[str, ...] = ()
+    """Checks of the row that find this cause on a machine: where one does, it comes first."""
+    spoken: bool = False
+    """The text that was read has what `seen` looks for."""
+
+
+@dataclass(frozen=True)
+class ValuesSay:
+    """What the values in a message say."""
+
+    says: str
+    """One sentence without a full stop, in place of the row's `cause`."""
+    chosen: int
+    """Which of the row's causes it speaks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +62,10 @@ class KnownError:
     """The remedy as a line for a shell, where one line does it on every machine."""
     terms: tuple[tuple[str, str], ...] = ()
     """What is written for `{meaning}`, by what the group `term` matched."""
+    causes: tuple[Cause, ...] = ()
+    """Where several things print this message: the most frequent first. `cause` says then what the message itself says, `remedy` what to do first."""
+    reads: Callable[[str], ValuesSay | None] | None = None
+    """Reads the values behind the place of the match; None where they say nothing."""
     checks: tuple[str, ...] = ()
     """Ids of the checks that look at it on a machine."""
     says: tuple[str, ...] = ()

@@ -22,6 +22,8 @@ _MOST_COMBINED = 64
 _DIGITS = "0123456789"
 _NOT_IN_NAMES = re.compile(r"[^\w.+:/@=<>~-]")
 _LONGEST_NAME = 80
+_LONGEST_MESSAGE = 1200
+"""Characters from the beginning of a match in which its values stand."""
 _GROUP_NAME = re.compile(r"\?(?::|P<\w+>)")
 _TOKEN = re.compile(r"[A-Za-z_]{3,}")
 _SYMBOL = re.compile(r"_Z(?:T[ISV])?(?:N(?:[VK]|St)?)?(\d{1,3})")
@@ -60,13 +62,24 @@ def filled(text: str, match: re.Match[str], terms: Iterable[tuple[str, str]] = (
     )
 
 
-def worded(row: KnownError, match: re.Match[str]) -> KnownError:
-    """The row with the names in this place of a text."""
+def worded(row: KnownError, match: re.Match[str], around: str = "") -> KnownError:
+    """The row with the names in this place of a text, and of its causes those first for which the text around speaks."""
+    if row.causes:
+        row = _spoken_for(row, match, around)
     if not match.re.groupindex:
         return row
     cause, remedy = (filled(text, match, row.terms) for text in (row.cause, row.remedy))
     command = None if row.command is None else filled(row.command, match, row.terms)
     return replace(row, cause=cause, remedy=remedy, command=command)
+
+
+def _spoken_for(row: KnownError, match: re.Match[str], around: str) -> KnownError:
+    reading = None if row.reads is None else row.reads(match.string[match.start() : match.start() + _LONGEST_MESSAGE])
+    causes = [replace(each, spoken=bool(each.seen) and re.search(each.seen, around) is not None) for each in row.causes]
+    if reading is not None:
+        causes.insert(0, replace(causes.pop(reading.chosen), spoken=True))
+        row = replace(row, cause=reading.says)
+    return replace(row, causes=tuple(sorted(causes, key=lambda each: not each.spoken)))
 
 
 def first_match(text: str, rows: Iterable[KnownError] = KNOWN) -> KnownError | None:

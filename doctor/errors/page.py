@@ -92,6 +92,14 @@ def entry(known: KnownError) -> Iterator[str]:
     cause = f"**Likely:** {row.cause}" if row.likely else row.cause
     yield " ".join(part for part in (f"{cause}.", _LEVELS[row.level]) if part)
     yield ""
+    if row.causes:
+        yield "One of these:"
+        yield ""
+        yield from (
+            f"{number}. {each.what}. Told by: {each.tell}. Then: {each.remedy}."
+            for number, each in enumerate(row.causes, 1)
+        )
+        yield ""
     command = f": `{row.command}`" if row.command is not None else "."
     yield f"- What to do: {row.remedy}{command}"
     if row.checks:

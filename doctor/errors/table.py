@@ -35,7 +35,9 @@ from torchlift.doctor.errors.known import (
     services,
     signals,
     slurm,
+    speakers,
     stated,
+    tensors,
     toolchain,
     tracing,
     vendors,
@@ -77,8 +79,10 @@ SUBJECTS: Mapping[str, tuple[KnownError, ...]] = {
     "Codes of CUDA": cuda.ROWS,
     "Files of weights": files.ROWS,
     "Packages of releases that do not belong together": releases.ROWS,
+    "A program's own tensors, graphs and weights": tensors.ROWS,
     "What a message says itself": stated.ROWS,
     "Any other name": general.ROWS,
+    "Who speaks": speakers.ROWS,
 }
 """The table by subject, with the titles of docs/errors.md."""
 

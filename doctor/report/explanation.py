@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Final, Literal
 
 from torchlift.doctor.diagnose import Diagnosed
 from torchlift.doctor.errors.first_cause import Assessment, Place, Recognised, Verdict
+from torchlift.doctor.errors.known_error import KnownError
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.report.json_report import ListedResult, listed_result
 from torchlift.documentation import page_of
@@ -40,6 +42,19 @@ class Explanation:
 
 
 @dataclass(frozen=True)
+class ReportedCause:
+    """One of several things that print the same message."""
+
+    what: str
+    """One sentence without a full stop."""
+    tell: str
+    """How one sees that it is this one."""
+    remedy: str
+    speaks: Annotated[str | None, {"enum": ["machine", "text", None]}]
+    """What speaks for it: a check of this machine, the text around the message, or nothing."""
+
+
+@dataclass(frozen=True)
 class ReportedError:
     """A known error in the text; docs/errors.md has all of them."""
 
@@ -53,6 +68,8 @@ class ReportedError:
     remedy: str
     command: str | None
     """The remedy as a line for a shell."""
+    causes: tuple[ReportedCause, ...]
+    """Where several things print this message, each of them, first those for which something speaks, then by frequency; `cause` says then what the message itself says."""
     checks: tuple[str, ...]
     """Ids of the checks that look at it."""
     sources: tuple[str, ...]
@@ -97,8 +114,8 @@ def render(explanation: Explanation) -> str:
         verdict=finding.verdict,
         exit_code=explanation.exit_code,
         lines=finding.lines,
-        first=None if finding.first is None else _reported(finding.first),
-        others=tuple(map(_reported, finding.others)),
+        first=None if finding.first is None else _reported(finding.first, explanation.results),
+        others=tuple(_reported(each, ()) for each in finding.others),
         unexplained=finding.unexplained,
         results=[listed_result(each) for each in explanation.results],
         answer=explanation.answer,
@@ -107,9 +124,35 @@ def render(explanation: Explanation) -> str:
     return json.dumps(plain(report), indent=2).replace("##", "#\\u0023") + "\n"
 
 
-def _reported(found: Recognised) -> ReportedError:
+def causes_by_evidence(row: KnownError, results: Iterable[Diagnosed]) -> tuple[ReportedCause, ...]:
+    """The causes of a row: those that a check finds on the machine, those of which the text speaks, the others."""
+    found = {each.check.id for each in results if each.result.status in ("problem", "warning")}
+    causes = [
+        ReportedCause(
+            each.what,
+            each.tell,
+            each.remedy,
+            "machine" if found & {*each.checks} else "text" if each.spoken else None,
+        )
+        for each in row.causes
+    ]
+    return tuple(sorted(causes, key=lambda each: ("machine", "text", None).index(each.speaks)))
+
+
+def _reported(found: Recognised, results: Iterable[Diagnosed]) -> ReportedError:
     row = found.row
+    causes = causes_by_evidence(row, results)
     url = page_of("errors", row.id)
     return ReportedError(
-        row.id, row.cause, row.likely, row.level, row.remedy, row.command, row.checks, row.sources, url, found.place
+        row.id,
+        row.cause,
+        row.likely,
+        row.level,
+        row.remedy,
+        row.command,
+        causes,
+        row.checks,
+        row.sources,
+        url,
+        found.place,
     )

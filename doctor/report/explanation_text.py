@@ -14,7 +14,7 @@ from torchlift.doctor.errors.first_cause import Place, Recognised
 from torchlift.doctor.errors.known_error import KnownError
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.report import words
-from torchlift.doctor.report.explanation import Explanation
+from torchlift.doctor.report.explanation import Explanation, causes_by_evidence
 from torchlift.terminal.columns import one_line
 from torchlift.terminal.style import Style
 
@@ -38,6 +38,7 @@ def render(explanation: Explanation, style: Style, *, verbose: bool = False) -> 
         [*_verdict(explanation, style)],
         [*_machine(explanation, style, verbose)],
         [*_remedy(explanation, style)],
+        [*_causes(explanation, style)],
         [*_others(explanation, style, verbose)],
         [*_unexplained(explanation, style)],
         [*_sources(explanation, style, verbose)],
@@ -122,6 +123,18 @@ def _remedy(explanation: Explanation, style: Style) -> Iterator[str]:
     yield from _wrapped(words.sentence(first.row.remedy), style, "  ")
     if first.row.command is not None:
         yield f"  {style.command(_command(first, explanation.facts))}"
+
+
+def _causes(explanation: Explanation, style: Style) -> Iterator[str]:
+    first = explanation.finding.first
+    if first is None or not first.row.causes or explanation.finding.verdict == "unknown":
+        return
+    yield style.heading("Which of these it is")
+    for number, each in enumerate(causes_by_evidence(first.row, explanation.results), 1):
+        evidence = {"machine": " (this machine has it)", "text": " (the text speaks for it)", None: ""}[each.speaks]
+        yield from _hanging(f"{number}. ", words.sentence(f"{each.what}{evidence}"), style)
+        yield from _wrapped(words.sentence(f"Told by: {each.tell}"), style, "     ")
+        yield from _wrapped(words.sentence(f"Then: {each.remedy}"), style, "     ")
 
 
 def _command(found: Recognised, facts: Facts | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.several_causes import TIMED_OUT
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
@@ -273,11 +274,12 @@ ROWS = (
     ),
     KnownError(
         id="collective-timeout",
+        causes=TIMED_OUT,
         pattern=r"Watchdog caught collective operation timeout|Some NCCL operations have failed or timed out|watchdog got stuck"
         r"|Timed out waiting \d{1,9}ms for (recv|send)|due to (watchdog hang|collective timeout)|monitoredBarrier"
         r"|HeartbeatMonitor.{0,80}(timed out|timeout)|Timeout at NCCL work: \d",
-        cause="A collective did not end in its time. Mostly a rank never came to it: it failed, it does longer work alone (tokenizing, saving, evaluating on rank 0), it has fewer batches, or took another branch; else GPUs or hosts cannot reach each other although they say so (PCIe access control and IOMMU, a wrong interface)",
-        remedy="Compare SeqNum and OpType over the ranks: a rank that is missing or behind is the one to look at (its own log, its first error). The same SeqNum with different OpType or NumelIn: the ranks called different collectives, so look where the program branches on rank or data. All ranks at the same SeqNum from the start: the way between GPUs: NCCL_DEBUG=INFO, try NCCL_P2P_DISABLE=1, then NCCL_IB_DISABLE=1. Only rank 0 works at that time: init_process_group(timeout=timedelta(hours=2)), or do that work before. TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 (2.2 and newer) write what each rank was doing",
+        cause="A collective did not end in its time",
+        remedy="Compare SeqNum, OpType and NumelIn over the ranks: a rank that is missing, behind or different is the one to look at. TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 (torch 2.2 and newer) write what each was doing",
         checks=("iommu", "peer-access", "nvlink", "nccl-engine"),
         says=(
             "[rank1]:[E626 06:24:44.903881913 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout: "

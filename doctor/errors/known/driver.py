@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.several_causes import CUDA_UNKNOWN, NO_GPU_SEEN
 from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch_file
 
 _FAKE = "torch 2.15.0 against a libcuda that fails on purpose, measured 2026-11-21"
@@ -294,10 +295,11 @@ ROWS = (
     ),
     KnownError(
         id="cuda-unknown",
+        causes=CUDA_UNKNOWN,
         pattern=r"CUDA unknown error\b|Error 999\b|CUDA_ERROR_UNKNOWN"
         r"|C[Uu][Dd]A error: ?unknown error" + cuda_codes(999),
-        cause="CUDA could not start, or lost its context. At the first use of CUDA: the device node of nvidia-uvm is missing, or the machine was suspended. In a program that had run for a while: the driver gave up on the GPU (an Xid in the kernel's log: memory, power, the bus), or a kernel before it broke the context",
-        remedy="First see which: does python -c 'import torch; torch.zeros(1).cuda()' work in a new process? No: load the module anew (sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm), or restart. Yes: sudo dmesg | grep -i xid, nvidia-smi -q -d ECC,PERFORMANCE, CUDA_LAUNCH_BLOCKING=1 names the call, and `torchlift doctor --smoke burn` loads the card; when it comes at random places on one machine only, it is the hardware or its driver, else a kernel (switch flash-attn, custom kernels and CUDA graphs off in turn)",
+        cause="CUDA gives no reason: it could not start, or lost its context",
+        remedy="First see which: does CUDA work in a new process",
         command="python -c 'import torch; torch.zeros(1).cuda()'; sudo dmesg | grep -i xid",
         checks=("cuda-unknown-error", "device-permissions", "xid-errors"),
         says=(
@@ -355,11 +357,13 @@ ROWS = (
     ),
     KnownError(
         id="cuda-not-available",
+        causes=NO_GPU_SEEN,
+        command="torchlift doctor",
         pattern=r"torch\.cuda\.is_available\(\) ?(==|is|returns|returned|->|:|=)? ?False\b|\bis_available\(\) False\b"
         r"|\bCUDA (is )?(not|un)(-| )?available\b|Torch is not able to use GPU|Found no available GPU"
         r"|no CUDA device (was )?found|No CUDA runtime is found|CUDA is required to compile|can only be used on CUDA devices|No GPU found\b|GPU is needed for quantization",
-        cause="torch sees no NVIDIA GPU: it is a CPU build, the driver is missing or too old, or the GPU is hidden",
-        remedy="Run `torchlift doctor` on the machine: it says which of these it is",
+        cause="torch sees no GPU",
+        remedy="Run `torchlift doctor` with the Python that runs the program: it says which of these it is",
         checks=(
             "torch-cpu-build",
             "torch-other-vendor",

@@ -59,7 +59,8 @@ ROWS = (
     KnownError(
         id="any-requirement",
         pattern=r"(No matching distribution found for|Could not find a version that satisfies the requirement|Could not find any version that matches) (?P<package>[\w.-]{1,80})"
-        r"|Because (there (is|are) no versions? of |only (the following versions of )?)(?P<package2>[\w.-]{1,80})|Because (?P<package3>[\w.-]{1,80}) was not found in the package registry",
+        r"|Because (there (is|are) no versions? of |only (the following versions of )?)(?P<package2>[\w.-]{1,80})|Because (?P<package3>[\w.-]{1,80}) was not found in the package registry"
+        r"|Distribution `(?P<package4>[\w.-]{1,80})[^`\n]{0,200}` can't be installed because",
         cause="The index that was asked has no release of {package} that was asked for with a file for this Python and platform: the name is misspelt or is not a package's, that release was never "
         "made or was taken back, it needs another Python, or a mirror or another index than PyPI was asked; `from versions:` shows what is there",
         remedy="See what there is for this Python (pip index versions {package}); loosen the pin or take the Python that the release is for (its page on pypi.org says which); torch's index has only "

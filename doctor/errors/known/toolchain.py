@@ -374,18 +374,6 @@ ROWS = (
         likely=True,
     ),
     KnownError(
-        id="compiler-remarks",
-        pattern=r"warning: missing return statement at end of non-void function|is an internal header file and must not be used directly|warning #\d{1,5}(?:-D)?: |warning: [^\n]{1,120} was declared but never referenced|\[-Wdeprecated-declarations\]|\[-Wunused-\w{1,30}\]|\[-Wsign-compare\]|nvcc warning : (?:The -std=c\+\+\d\d flag is not supported|incompatible redefinition|The 'compute_)",
-        cause="Warnings of the compiler (many are about the headers of CUDA and torch themselves), for which no build stops",
-        remedy="Nothing has to be done for them; where the build failed, the first line with `error:`, `fatal` or `FAILED:` says why: ask for that. nvcc's `-std=... flag is not supported` means that the C++ compiler (gcc, cl) is older than the package wants: if an error follows, take a newer one",
-        says=(
-            '/usr/local/cuda-10.0/include/crt/sm_70_rt.h(109): warning: missing return statement at end of non-void function "__match_all_sync(unsigned int, double, int *)"',
-            'host_runtime.h:19:2: warning: #warning "crt/device_functions.h is an internal header file and must not be used directly.',
-        ),
-        sources=(thread("zju3dv/pvnet", 117, "2020-01-10"),),
-        level="warning",
-    ),
-    KnownError(
         id="standard-header-missing",
         pattern=r"error: '?(?:std::)?(?P<name>u?int(?:8|16|32|64)_t|uintptr_t)'? (?:does not name a type|was not declared|in namespace 'std' does not name)|'(?P<name2>runtime_error|numeric_limits|optional|string_view|exchange|accumulate|sqrt|memcpy|unique_ptr|function|variant|any)' (?:is not a member of|in namespace) 'std'",
         cause="A source file uses {name} without its header, which older compilers brought along: GCC 11 and newer (uint32_t: 13) no longer do, or the standard is set below C++17",

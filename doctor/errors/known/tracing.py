@@ -220,18 +220,6 @@ ROWS = (
         likely=True,
     ),
     KnownError(
-        id="onnxruntime-model",
-        pattern=r"\[ONNXRuntimeError\] : \d{1,2} : (?P<kind>INVALID_GRAPH|NOT_IMPLEMENTED|INVALID_PROTOBUF|NO_SUCHFILE|FAIL|RUNTIME_EXCEPTION|INVALID_ARGUMENT|EP_FAIL|NO_MODEL|MODEL_LOADED|ENGINE_ERROR)",
-        cause="onnxruntime refuses the model or its inputs ({kind}). INVALID_GRAPH, NOT_IMPLEMENTED, FAIL at loading: the opset or an operator is newer than this onnxruntime knows; INVALID_PROTOBUF, NO_SUCHFILE: "
-        "the file is damaged, missing or a pointer of Git LFS; INVALID_ARGUMENT: another shape or type of input; RUNTIME_EXCEPTION, EP_FAIL: the node that is named failed, on GPUs mostly for memory or cuDNN",
-        remedy="Upgrade onnxruntime or export with a lower opset; fetch the file again; compare the inputs with session.get_inputs()",
-        says=(
-            "onnxruntime.capi.onnxruntime_pybind11_state.InvalidGraph: [ONNXRuntimeError] : 10 : INVALID_GRAPH : Load model from model.onnx failed",
-        ),
-        sources=(UNREAD,),
-        likely=True,
-    ),
-    KnownError(
         id="tensorrt-engine-version",
         pattern=r"engine plan file is not compatible with this version of TensorRT|stdVersionRead == (serializationVersion|kSERIALIZATION_VERSION)|Version tag does not match|Using an engine plan file across different models of devices|plan file is (generated|not compatible).{0,80}(device|platform)|engine plan file across different"
         r"|TensorRT engine .{0,60}(different|another) (version|device)|magicTagRead == (kPLAN_MAGIC_TAG|magicTag)|deserialize\w{0,12} .{0,60}engine.{0,30}fail|Magic tag does not match",

@@ -1,0 +1,363 @@
+"""Messages that several things print: what each of them is, and how one is told from another.
+
+Each is the first sentence of a row's answer, so the row's sources hold for it; where a cause was read in a thread of its own, that stands beside it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from torchlift.doctor.errors.known_error import Cause, ValuesSay
+
+_UNITS = {"b": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
+_MUCH = 0.15
+"""Share of the GPU that is worth gathering when it lies between tensors."""
+
+
+def read_memory(message: str) -> ValuesSay | None:
+    """What the numbers of an error of the GPU's memory say: too large a request, a full GPU, or memory in pieces."""
+    found = _numbers(message)
+    asked, total = found.get("asked"), found.get("total")
+    if asked is None or total is None:
+        return None
+    free, own, unused = found.get("free"), found.get("own"), found.get("unused", 0.0)
+    says = f"The GPU has {_said(total)}, and {_said(asked)} more were asked for"
+    if asked > total:
+        return ValuesSay(f"{says}: more than it has at all", 1)
+    if unused >= asked and unused > _MUCH * total:
+        return ValuesSay(
+            f"{says}; {_said(unused)} lie unused between torch's own tensors, in pieces that are too small", 2
+        )
+    if own is not None and free is not None and total - own - unused - free > _MUCH * total:
+        return ValuesSay(
+            f"{says}; torch in this process holds {_said(own)}, {_said(free)} were free: other programs or processes hold the rest",
+            3,
+        )
+    if own is not None:
+        return ValuesSay(f"{says}; tensors of this process hold {_said(own)} of it", 0)
+    return ValuesSay(says, 0)
+
+
+def _numbers(message: str) -> dict[str, float]:
+    """Bytes by what they are, in the wordings of torch 0.4 to 2.15: the number stands before or behind its words."""
+    text = message.partition("See documentation")[0]
+    found: dict[str, float] = {}
+    for name, pattern in (
+        ("asked", r"[Tt]ried to allocate {}"),
+        ("total", r"total capacity of {}|{} total capacity|capacity of {}"),
+        ("free", r"of which {} is free|{} free"),
+        ("own", r"{} is allocated by PyTorch|{} already allocated"),
+        ("unused", r"{} is reserved by PyTorch but unallocated|{} cached"),
+        ("reserved", r"{} reserved in total"),
+    ):
+        size = r"(\d{1,7}(?:\.\d{1,4})?) ?([KMGT]i?B|bytes)"
+        match = re.search(pattern.replace("{}", size).replace(" ", r"\s{1,9}"), text)
+        if match is not None:
+            number, unit = (each for each in match.groups() if each is not None)
+            found[name] = float(number) * _UNITS["b" if unit == "bytes" else unit[0]]
+    if "reserved" in found and "own" in found:
+        found["unused"] = max(found.pop("reserved") - found["own"], 0.0)
+    return found
+
+
+def _said(size: float) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+
+
+OUT_OF_MEMORY = (
+    Cause(
+        "The work itself is larger than the GPU",
+        "the memory of this process is nearly the whole of the GPU, and the error comes at the first or largest batch",
+        "smaller batch, shorter sequences or images, gradient accumulation, bfloat16, checkpointing (torch.utils.checkpoint), a smaller or quantized model, or sharding over GPUs (FSDP, device_map='auto'); evaluation under torch.no_grad()",
+        checks=("mig",),
+    ),
+    Cause(
+        "One tensor is asked for that no GPU of this size can hold",
+        "the number behind `Tried to allocate` is larger than the whole GPU",
+        "look at the frame that asks for it: a product over all pairs (attention without flash or SDPA, cdist, a one-hot of the vocabulary), an image that was not scaled down, a wrong dimension; cut it into parts",
+    ),
+    Cause(
+        "Memory lies between tensors in pieces",
+        "`reserved but unallocated` (older: reserved minus allocated) is larger than what was asked for; batches differ in size",
+        "PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9 PYTORCH_CUDA_ALLOC_CONF; not under Windows), pad batches to few sizes",
+    ),
+    Cause(
+        "Other programs hold the GPU, or an earlier run was left over",
+        "nvidia-smi shows other processes, or memory in use while nothing of yours runs",
+        "end them (a notebook's kernel, a run that hangs: kill PID), choose another GPU with CUDA_VISIBLE_DEVICES; several ranks on one GPU: torch.cuda.set_device(LOCAL_RANK) before anything is loaded, and map_location='cpu' in torch.load",
+        seen=r"Process \d{1,9} has [\d.]{1,9} [KMG]iB memory in use",
+        checks=("memory-in-use",),
+    ),
+    Cause(
+        "It grows from step to step",
+        "torch.cuda.memory_allocated() after every step rises; the error comes late",
+        "keep loss.item() or .detach() instead of the loss, empty lists of outputs, no retain_graph=True; torch.cuda.memory._record_memory_history() shows who holds it",
+    ),
+)
+
+CUDA_UNKNOWN = (
+    Cause(
+        "CUDA cannot start: the device node or module nvidia-uvm is missing, or the machine was suspended",
+        "python -c 'import torch; torch.zeros(1).cuda()' fails in a new process, too, while nvidia-smi works",
+        "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm (in a container: start it anew, on the host), else restart",
+        seen=r"is_available|cudaGetDeviceCount|_cuda_init|torch\._C\._cuda_init|CUDA initialization|THCGeneral",
+        checks=("cuda-unknown-error", "device-permissions"),
+    ),
+    Cause(
+        "The GPU or its driver gave up while the program ran",
+        "a new process works, or all need a restart; sudo dmesg | grep -i xid shows an Xid of that minute; it comes at random places, on one machine only",
+        "look up that Xid (`torchlift doctor` says what it means); power, cooling, bus and memory: `torchlift doctor --smoke burn`; update the driver; a laptop or one desktop under Windows: also the display's time limit (TdrDelay)",
+        seen=r"(?i)\b(?:epoch|step|iter(?:ation)?|it/s|s/it|loss|train)\b",
+        checks=("xid-errors",),
+    ),
+    Cause(
+        "A kernel before it broke the context, and this is only the next call",
+        "CUDA_LAUNCH_BLOCKING=1 names another call, always the same one",
+        "an index out of range or a kernel of an extension: run that step on the CPU, switch flash-attn, custom kernels, Triton and CUDA graphs off in turn",
+    ),
+)
+
+CUDA_STARTED_TWICE = (
+    Cause(
+        "The parent process used the GPU before it forked (data loader workers, multiprocessing.Process), and CUDA does not survive a fork",
+        "the trace comes from a worker or from multiprocessing; with num_workers=0 it works",
+        "keep tensors in the Dataset on the CPU (map_location='cpu'), or start workers with the method spawn (DataLoader(multiprocessing_context='spawn'), torch.multiprocessing.set_start_method('spawn')), and import nothing that touches the GPU in the parent; in a notebook start training first after a restart of its kernel",
+        seen=r"[Ff]ork|multiprocessing|Process-\d|worker|Worker|notebook_launcher",
+    ),
+    Cause(
+        "The driver cannot start CUDA for any process",
+        "python -c 'import torch; torch.zeros(1).cuda()' alone fails, too",
+        "`torchlift doctor`: it names module, libraries, device nodes or the GPU that is not right",
+        checks=("nvml-and-cuda-disagree", "driver-version-mismatch", "cuda-unknown-error"),
+    ),
+)
+
+CRASHED = (
+    Cause(
+        "An extension was built for another torch, CUDA or Python",
+        "it crashes in an import, or at the first call of that package: python -X faulthandler -c 'import PACKAGE' alone crashes, too",
+        "install that package for this torch (its wheels name torch and CUDA), or build it again with --no-build-isolation",
+        seen=r"\bimport \w|<frozen importlib|_bootstrap|__init__\.py\", line",
+        checks=("extension-abi", "companion-mismatch"),
+    ),
+    Cause(
+        "Two copies of one library are in the process (OpenMP, protobuf, CUDA, libstdc++, OpenCV or PyArrow beside torch)",
+        "the order of imports changes it; the list `Extension modules:` of the dump, or cat /proc/PID/maps, shows which are loaded",
+        "import torch first (or last), take folders out of LD_LIBRARY_PATH and LD_PRELOAD, install everything from one source (all wheels, or all conda-forge); on macOS also KMP_DUPLICATE_LIB_OK is only a plaster",
+        seen=r"Extension modules:|libomp|libiomp|libgomp",
+        checks=("conda-pip-mix", "preloaded-libraries", "two-nvidia-families", "library-path", "several-torch-copies"),
+    ),
+    Cause(
+        "The first use of the GPU crashes: driver, torch or the GPU",
+        "`torchlift doctor --smoke` crashes as well",
+        "what it names: another driver, another wheel of torch, or the card",
+    ),
+    Cause(
+        "A data loader's worker crashed (an image, video or HDF5 library after a fork)",
+        "num_workers=0 works, or names the sample",
+        "open files in the worker, cv2.setNumThreads(0), a damaged file taken out; multiprocessing_context='spawn'",
+        seen=r"[Dd]ata[Ll]oader|num_workers|pin memory",
+    ),
+    Cause(
+        "The stack is too small, or recursion too deep",
+        "ulimit -s unlimited lets it go on",
+        "leave that limit higher, or find the recursion (sys.setrecursionlimit that was raised)",
+        seen=r"setrecursionlimit|stack overflow|[Rr]ecursion",
+    ),
+)
+
+ILLEGAL_ACCESS = (
+    Cause(
+        "An index was out of range in a kernel that does not check it (gather, scatter, embedding, a custom kernel)",
+        "the same step fails on the CPU with an IndexError, or CUDA_LAUNCH_BLOCKING=1 names an indexing call",
+        "check the largest and smallest index before that call; labels and token ids against the sizes",
+        seen=r"index|gather|scatter|embedding|nll_loss|cross_entropy",
+    ),
+    Cause(
+        "A kernel of an extension does not fit this GPU, torch or shape (flash-attn, xformers, Triton, spconv, apex, vLLM)",
+        "CUDA_LAUNCH_BLOCKING=1 names a call in that package; with another backend (attn_implementation='sdpa', eager mode) it works",
+        "upgrade that package for this torch and GPU, or leave the other backend on; compute-sanitizer python PROGRAM names the kernel",
+        seen=r"flash_attn|xformers|triton|spconv|apex|_C\.|vllm|bitsandbytes|mmcv|cutlass|deepspeed",
+        checks=("extension-abi",),
+    ),
+    Cause(
+        "Tensors of two GPUs in one kernel, or the wrong current device",
+        "only with several GPUs; CUDA_VISIBLE_DEVICES=0 works",
+        "torch.cuda.set_device(device) or `with torch.cuda.device_of(x):` before custom kernels",
+        seen=r"cuda:[1-9]|DataParallel|device_map",
+    ),
+    Cause(
+        "The GPU, its memory or its power is at fault",
+        "it comes at random places; sudo dmesg | grep -i xid, nvidia-smi -q -d ECC, or `torchlift doctor --smoke burn` fails; an overclocked card",
+        "reset clocks, check power and cooling, have the card replaced",
+        checks=("ecc-errors", "row-remapping", "xid-errors"),
+    ),
+)
+
+WORKER_DIED = (
+    Cause(
+        "The kernel killed it for want of main memory",
+        "killed by signal: Killed, or sudo dmesg | grep -i oom",
+        "fewer workers, a smaller prefetch_factor, no large Python lists in the Dataset (each worker copies them: use arrays), a larger --memory for the container",
+        seen=r"signal: Killed|SIGKILL|\boom\b|-9\b|exit code 137",
+    ),
+    Cause(
+        "The shared memory of the container is full",
+        "signal: Bus error, `unable to open shared memory` or `No space left`; df -h /dev/shm says 64M",
+        "docker run --shm-size=8g or --ipc=host; Kubernetes: an emptyDir of medium Memory at /dev/shm; or fewer workers",
+        seen=r"Bus error|shm|shared memory|No space left",
+        checks=("shm-size",),
+    ),
+    Cause(
+        "Under Windows or macOS the workers could not start: the program has no `if __name__ == '__main__':`, or its Dataset cannot be pickled",
+        "it comes at the first batch there; exit code 1; num_workers=0 works",
+        "put what starts the program below that line, and the Dataset and collate_fn into a module",
+        seen=r"[A-Z]:\\|darwin|/Users/|spawn|__main__",
+    ),
+    Cause(
+        "A compiled library crashed in it (OpenCV, decord, HDF5, a database handle opened before the fork)",
+        "signal: Segmentation fault or Aborted; num_workers=0 works or shows the sample",
+        "open files and handles in worker_init_fn or __getitem__, not in __init__; cv2.setNumThreads(0); multiprocessing_context='spawn'",
+        seen=r"Segmentation fault|Aborted|cv2|decord|h5py|lmdb",
+    ),
+    Cause(
+        "The Dataset raised an exception that was lost on the way",
+        "num_workers=0 shows it",
+        "mend that",
+    ),
+)
+
+BUS_ERROR = (
+    Cause(
+        "/dev/shm is full: a container has 64 MiB unless told otherwise (data loader workers, NCCL)",
+        "df -h /dev/shm while it runs",
+        "docker run --shm-size=8g or --ipc=host; fewer workers",
+        seen=r"[Dd]ata[Ll]oader|worker|NCCL|docker|container",
+        checks=("shm-size",),
+    ),
+    Cause(
+        "A file that is mapped into memory lies on a full disk, or was cut or replaced while it was read (safetensors, mmap=True, numpy.memmap, a library)",
+        "df -h . has no room, or the file's size is not that of its source",
+        "make room, get the file again; do not write over files that a job reads",
+        seen=r"safetensors|mmap|memmap|load_file|Slurm|slurm",
+    ),
+    Cause(
+        "A compiled part is for another processor, or reads unaligned addresses (Arm boards, Jetson)",
+        "uname -m says aarch64; PYTHONFAULTHANDLER=1 names an import",
+        "on a Jetson the wheels that NVIDIA made for that JetPack; else build it on the machine",
+        seen=r"[Jj]etson|aarch64|tegra|[Rr]aspberry",
+        checks=(),
+    ),
+    Cause("The disk or the memory fails", "sudo dmesg names I/O errors or a machine check", "replace it"),
+)
+
+NO_GPU_SEEN = (
+    Cause(
+        "This torch is a build for the CPU (pip took it from PyPI under Windows, or conda solved to a cpu build)",
+        "python -c 'import torch; print(torch.__version__, torch.version.cuda)' prints +cpu, or None",
+        "install the wheel that `torchlift doctor` prints, in this environment",
+        seen=r"\+cpu|cpuonly|version\.cuda\W{1,8}None",
+        checks=("torch-cpu-build", "torch-other-vendor"),
+    ),
+    Cause(
+        "The driver is missing, not loaded, or too old for this torch's CUDA",
+        "nvidia-smi fails, or the CUDA version in its head is lower than torch.version.cuda",
+        "install or upgrade the driver, or take the wheel that `torchlift doctor` names for this driver",
+        seen=r"driver (?:is )?too old|nvidia-smi|NVIDIA-SMI has failed",
+        checks=(
+            "driver-missing",
+            "driver-not-loaded",
+            "driver-too-old",
+            "nvml-and-cuda-disagree",
+            "cuda-unknown-error",
+        ),
+    ),
+    Cause(
+        "The GPU is hidden: CUDA_VISIBLE_DEVICES, a container without --gpus all, a job without a GPU",
+        "echo $CUDA_VISIBLE_DEVICES is empty or -1; nvidia-smi is not there inside of the container or job",
+        "unset CUDA_VISIBLE_DEVICES; docker run --gpus all; sbatch --gres=gpu:1",
+        seen=r"docker|container|CUDA_VISIBLE_DEVICES|srun|sbatch",
+        checks=("cuda-visible-devices", "device-permissions"),
+    ),
+    Cause(
+        "Another Python runs than the one that has the GPU build (a second environment, a notebook's kernel)",
+        "python -c 'import sys, torch; print(sys.executable, torch.__file__)' inside of the program prints another path",
+        "install into that one (python -m pip install ...), or choose the right kernel",
+    ),
+)
+
+DEVICE_ASSERT = (
+    Cause(
+        "A label or class number is outside of 0..number of classes - 1 (also -1 or 255 for `ignore`)",
+        "the assertion names t >= 0 && t < n_classes, or NLLLoss",
+        "print labels.min() and labels.max() against the size of the last layer; ignore_index= for what is to be left out",
+        seen=r"n_classes|NLLLoss|ClassNLL|nll_loss|cur_target|CrossEntropy",
+    ),
+    Cause(
+        "An index is outside of its tensor: a token id larger than the embedding, positions longer than the model has, a wrong gather or slice",
+        "the assertion names srcIndex, srcSelectDimSize, IndexKernel, ScatterGatherKernel or index out of bounds",
+        "compare input_ids.max() with model.get_input_embeddings().num_embeddings (model.resize_token_embeddings(len(tokenizer)) after new tokens), the length with max_position_embeddings; truncation=True",
+        seen=r"srcIndex|srcSelect|Indexing|IndexKernel|ScatterGather|index out of bounds|idx_dim|ind >=0",
+    ),
+    Cause(
+        "Probabilities are not numbers, negative, or do not sum to more than nothing (sampling, BCELoss)",
+        "the assertion names probability tensor, multinomial, TensorCompare or input_val >= zero",
+        "NaN before it: lower the learning rate, bfloat16 instead of float16, do_sample=False to see; BCEWithLogitsLoss instead of BCELoss",
+        seen=r"probability|multinomial|input_val|TensorCompare|bernoulli|BCE|MultinomialKernel",
+    ),
+)
+
+CUDNN = (
+    Cause(
+        "No memory is left for it",
+        "the same call works with a smaller batch; nvidia-smi shows the GPU full (TensorFlow and JAX take nearly all at once)",
+        "smaller batch, end other programs, TF_FORCE_GPU_ALLOW_GROWTH=true, XLA_PYTHON_CLIENT_PREALLOCATE=false",
+        seen=r"ALLOC_FAILED|out of memory",
+        checks=("memory-in-use",),
+    ),
+    Cause(
+        "Another cuDNN than torch's is loaded (LD_LIBRARY_PATH, conda, a system's package, a newer nvidia-cudnn-cu12 that pip put over it)",
+        "python -c 'import torch; print(torch.backends.cudnn.version())' is not the release that pip show torch asks for; python -m pip check complains",
+        "unset LD_LIBRARY_PATH; python -m pip install --force-reinstall torch",
+        seen=r"LD_LIBRARY_PATH|SUBLIBRARY|libcudnn|version mismatch",
+        checks=("library-path", "nvidia-pins"),
+    ),
+    Cause(
+        "torch's cuDNN has no kernels for this GPU: too new for the wheel, or dropped (cuDNN 9 of CUDA 13 begins with Turing)",
+        "a plain convolution fails too: python -c 'import torch; torch.nn.Conv2d(3, 8, 3).cuda()(torch.rand(1, 3, 32, 32).cuda())'",
+        "the wheel that `torchlift doctor` prints for this GPU and driver",
+        checks=("gpu-architecture",),
+    ),
+    Cause(
+        "An earlier kernel failed, or this shape or dtype has no algorithm",
+        "CUDA_LAUNCH_BLOCKING=1 names another call, or torch.backends.cudnn.enabled = False lets it go on or shows the true error",
+        "mend that call; channels_last off, float32, torch.backends.cudnn.benchmark = False",
+    ),
+)
+
+TIMED_OUT = (
+    Cause(
+        "One rank never came: it failed, was killed, or hangs elsewhere",
+        "the logs of the other ranks: the first error by time; one rank's SeqNum is missing or behind",
+        "mend that one; torchrun --log-dir logs --tee 3 keeps a log per rank",
+        seen=r"Traceback|exitcode|SIGKILL|out of memory|Killed",
+    ),
+    Cause(
+        "One rank works alone for longer than the limit (tokenizing, saving, evaluating, downloading on rank 0)",
+        "it comes at the same place each time, with ALLREDUCE of NumelIn=1 (a barrier) or a BROADCAST",
+        "do it before init_process_group, or init_process_group(timeout=timedelta(hours=2)) (accelerate: InitProcessGroupKwargs, Trainer: ddp_timeout)",
+        seen=r"NumelIn=1,|OpType=BARRIER|save|eval|tokeniz|\bmap\b",
+    ),
+    Cause(
+        "Ranks took different ways: fewer batches on one, a branch on rank or data, parameters that are not used",
+        "the same SeqNum has another OpType or NumelIn on another rank; it comes at the end of an epoch",
+        "DistributedSampler with drop_last=True, join() of DDP, no `if rank == 0` around a collective or a forward, find_unused_parameters=True",
+    ),
+    Cause(
+        "GPUs or hosts cannot reach each other although they say so (PCIe access control, IOMMU, a wrong interface, InfiniBand)",
+        "all ranks stand at the first collective (SeqNum 1 or so); NCCL_P2P_DISABLE=1 or NCCL_IB_DISABLE=1 lets it go on; NCCL_DEBUG=INFO shows the way taken",
+        "NCCL_SOCKET_IFNAME to the right interface; ACS and IOMMU off on the host (iommu=pt); `torchlift doctor --smoke burn` measures each pair",
+        seen=r"SeqNum=[1-5],",
+        checks=("iommu", "peer-access", "nvlink"),
+    ),
+)

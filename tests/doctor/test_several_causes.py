@@ -1,0 +1,106 @@
+"""A message that several things print: all are named, each with how it is told, and those first for which something speaks."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from torchlift.cli import torchlift
+from torchlift.doctor.errors.first_cause import first_cause
+from torchlift.doctor.errors.known.several_causes import read_memory
+from torchlift.doctor.errors.known_error import KnownError
+from torchlift.doctor.errors.lines import chunks_of
+from torchlift.doctor.errors.table import KNOWN
+
+ROOT = Path(__file__).parents[2]
+H100 = str(ROOT / "fixtures/machines/healthy_h100.json")
+
+
+def row_for(text: str) -> KnownError:
+    found = first_cause(chunks_of(io.BytesIO(text.encode()))).first
+    assert found is not None
+    return found.row
+
+
+def test_every_cause_says_how_it_is_told_and_what_to_do_and_its_checks_are_the_rows() -> None:
+    several = [row for row in KNOWN if row.causes]
+    assert len(several) >= 10
+    for row in several:
+        assert len(row.causes) >= 2, row.id
+        for cause in row.causes:
+            assert cause.what and cause.tell and cause.remedy, (row.id, cause)
+            assert not any(text.endswith(".") for text in (cause.what, cause.tell, cause.remedy)), (row.id, cause)
+            assert {*cause.checks} <= {*row.checks}, (row.id, cause.what)
+            re.compile(cause.seen)
+
+
+def test_what_else_stands_in_the_text_brings_its_cause_to_the_front() -> None:
+    bare = row_for("RuntimeError: CUDA error: unknown error")
+    running = row_for("epoch 3, step 1200, loss 0.3\nRuntimeError: CUDA error: unknown error")
+    assert not any(each.spoken for each in bare.causes)
+    assert running.causes[0].spoken and "while the program ran" in running.causes[0].what
+    assert {each.what for each in running.causes} == {each.what for each in bare.causes}
+
+
+def asked(*arguments: str) -> str:
+    return CliRunner().invoke(torchlift, ["doctor", *arguments]).stdout
+
+
+def test_what_a_check_finds_on_the_machine_comes_before_what_the_text_says(tmp_path: Path) -> None:
+    facts: Any = json.loads(Path(H100).read_text(encoding="utf-8"))
+    facts["environment"]["CUDA_VISIBLE_DEVICES"] = ""
+    hidden = tmp_path / "facts.json"
+    hidden.write_text(json.dumps(facts))
+    error = "torch 2.15+cpu? torch.cuda.is_available() == False"
+    report = json.loads(asked("--facts", str(hidden), "--json", "--explain-error", error))
+    causes = report["first"]["causes"]
+    assert [each["speaks"] for each in causes[:2]] == ["machine", "text"] and "hidden" in causes[0]["what"]
+    said = " ".join(asked("--facts", str(hidden), "--explain-error", error).split())
+    assert "1. The GPU is hidden" in said and "(this machine has it)" in said and "Told by: " in said
+
+
+@pytest.mark.parametrize(
+    ("message", "says", "chosen"),
+    [
+        (
+            "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.99 GiB of which 1.00 GiB is free. Including non-PyTorch memory, "
+            "this process has 22.2 GiB memory in use. Of the allocated memory 13.00 GiB is allocated by PyTorch, and 8.76 GiB is reserved by PyTorch but unallocated.",
+            "8.8 GiB lie unused",
+            2,
+        ),
+        (
+            "CUDA out of memory. Tried to allocate 844.25 MiB (GPU 0; 10.92 GiB total capacity; 9.52 GiB already allocated; 307.00 MiB free; 574.70 MiB cached)",
+            "tensors of this process hold 9.5 GiB",
+            0,
+        ),
+        (
+            "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.15 GiB total capacity; 1.50 GiB already allocated; 1.00 GiB free; 1.60 GiB reserved in total by PyTorch)",
+            "other programs or processes hold the rest",
+            3,
+        ),
+        (
+            "CUDA out of memory. Tried to allocate 128.00 GiB (GPU 0; 23.70 GiB total capacity; 4.15 GiB already allocated; 17.54 GiB free; 4.16 GiB reserved in total by PyTorch)",
+            "more than it has at all",
+            1,
+        ),
+    ],
+    ids=["in pieces", "the work itself", "others", "one tensor"],
+)
+def test_the_numbers_of_an_error_of_memory_are_read_in_the_wordings_of_old_and_new_releases(
+    message: str, says: str, chosen: int
+) -> None:
+    reading = read_memory(message)
+    assert reading is not None and says in reading.says and reading.chosen == chosen
+    row = row_for(f"RuntimeError: {message}")
+    assert row.id == "out-of-memory" and says in row.cause and row.causes[0].spoken
+
+
+def test_an_error_of_memory_without_numbers_names_all_causes_by_frequency() -> None:
+    row = row_for("RuntimeError: CUDA error: out of memory")
+    assert len(row.causes) == 5 and not any(each.spoken for each in row.causes)
