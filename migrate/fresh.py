@@ -16,6 +16,7 @@ from torchlift.migrate.options import RunOptions
 from torchlift.migrate.raised_pin import with_raised_pin
 from torchlift.migrate.result import RunResult
 from torchlift.migrate.workspace.config import Config, ConfigError
+from torchlift.migrate.workspace.inner_projects import inner_projects, inner_said
 from torchlift.migrate.workspace.lowest import lowest_torch
 from torchlift.rules.rule import Settings
 from torchlift.versions import LATEST
@@ -75,15 +76,21 @@ def _start(path: Path) -> Path:
 def _with_lowest(options: RunOptions, start: Path) -> RunOptions:
     """The options with the lowest torch release that the files around `start` tell."""
     lowest = lowest_torch(options.root, start)
+    inner = inner_projects(options.root, (*options.files, *options.texts), lowest)
     release = min(lowest.release, options.settings.target) if lowest.at_least else lowest.release
     settings = replace(
         options.settings,
         min_torch=release,
         min_torch_at_least=bool(lowest.why) and not lowest.pinned,
         min_torch_pinned=str(lowest.source) if lowest.pinned else "",
+        inner=tuple(replace(one, min_torch=min(one.min_torch, options.settings.target)) for one in inner),
     )
     return replace(
-        options, settings=settings, min_torch_source=lowest.source, min_torch_why=lowest.why, ask_code=lowest.at_least
+        options,
+        settings=settings,
+        min_torch_source=lowest.source,
+        min_torch_why=(*inner_said(inner), *lowest.why),
+        ask_code=lowest.at_least,
     )
 
 

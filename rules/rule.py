@@ -11,7 +11,7 @@ functions and examples of the file to its declaration (`registry.rule_in`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from torchlift.finding import Finding, Severity
@@ -31,6 +31,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class InnerProject:
+    """A folder whose own requirements say with which torch its files run.
+
+    Attributes:
+        folder: its path from the root, with a slash at the end.
+        min_torch: the lowest release there.
+        place: what says so.
+        pinned: whether the place asks for that release exactly.
+    """
+
+    folder: str
+    min_torch: TorchVersion
+    place: str
+    pinned: bool = False
+
+
+@dataclass(frozen=True)
 class Settings:
     """What the user wants, as far as rules may depend on it.
 
@@ -45,6 +62,8 @@ class Settings:
         torchfix: whether rules were selected by TorchFix's codes.
         min_torch_at_least: whether nothing says that it must run on a release as old as that, only on no older one.
         evidence: what recorded runs of the project did; None where the user names none.
+        inner: folders with a lowest torch of their own, the innermost first.
+        min_torch_inner: the place that says the lowest torch of such a folder; empty for other files.
     """
 
     target: TorchVersion = LATEST
@@ -57,11 +76,32 @@ class Settings:
     min_torch_pinned: str = ""
     torchfix: bool = False
     evidence: KnownRuns | None = None
+    inner: tuple[InnerProject, ...] = ()
+    min_torch_inner: str = ""
 
     @property
     def supports(self) -> str:
         """ "supports torch 2.6", or that it may, where nothing says so."""
-        return f"{'may support' if self.min_torch_at_least else 'supports'} torch {self.min_torch}"
+        place = f" ({self.min_torch_inner})" if self.min_torch_inner else ""
+        return f"{'may support' if self.min_torch_at_least else 'supports'} torch {self.min_torch}{place}"
+
+    def at(self, path: str) -> Settings:
+        """The settings for one file: those of the innermost folder with a lowest torch of its own that it lies in."""
+        for inner in self.inner:
+            if path.startswith(inner.folder):
+                return replace(
+                    self,
+                    min_torch=inner.min_torch,
+                    min_torch_at_least=False,
+                    min_torch_pinned=inner.place if inner.pinned else "",
+                    min_torch_inner=inner.place,
+                )
+        return self
+
+    @property
+    def widest(self) -> Settings:
+        """The settings with the lowest torch of all files."""
+        return replace(self, min_torch=min(self.min_torch, *(inner.min_torch for inner in self.inner))) if self.inner else self
 
 
 Arguments = ParamSpec("Arguments")

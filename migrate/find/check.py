@@ -52,7 +52,7 @@ class Checked:
 
 def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings: Settings) -> Checked:
     """Run the text functions of `rules` on one file that is no Python."""
-    context = TextContext(project, settings)
+    context = TextContext(project, settings.at(view.path))
     findings: dict[tuple[str, int, int, str, str], Finding] = {}
     failures: list[FileFailure] = []
     crashed: set[str] = set()
@@ -121,7 +121,7 @@ class FileCheck:
 
     def __init__(self, dispatcher: Dispatcher, project: Project, view: ModuleView, settings: Settings) -> None:
         self._dispatcher = dispatcher
-        self._context = Context(view, project, settings, indexed_rules())
+        self._context = Context(view, project, settings.at(view.path), indexed_rules())
         self._findings: dict[tuple[str, int, int, str, str], Finding] = {}
         self._crashed: dict[str, list[FileFailure]] = {}
         self._guarded: Guarded = {}
@@ -245,14 +245,14 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
         )
         return replace(finding, fix=replace(fix, safety=Safety.UNSAFE), help=said)
     if settings.min_torch_pinned:
+        place = settings.min_torch_pinned.partition(",")[0]
         return finding.without_fix(
-            f"The fix needs torch>={fix.needs}, and {settings.min_torch_pinned} pins torch {settings.min_torch}: once that pin is "
-            f"raised (TL309), and with it whatever else here lets a torch below {fix.needs} in, it is offered. "
-            f"`--min-torch {fix.needs}` offers it now."
+            f"The fix needs torch>={fix.needs}, and {place} pins torch {settings.min_torch}. "
+            f"`--min-torch {fix.needs}` offers it, for a project that runs on nothing older any more."
         )
     return finding.without_fix(
-        f"The fix needs torch>={fix.needs} and this project {settings.supports}: raise its lower "
-        f"bound, or pass --min-torch {fix.needs}."
+        f"The fix needs torch>={fix.needs} and this project {settings.supports}. "
+        f"`--min-torch {fix.needs}` offers it, for a project that runs on nothing older any more."
     )
 
 

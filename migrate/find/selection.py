@@ -161,7 +161,7 @@ class Sieves:
 
     def __init__(self, rules: Sequence[Rule], settings: Settings) -> None:
         self._rules = rules
-        self._settings = settings
+        self._settings = settings.widest
         self._wrappers = Wrappers(settings.wrappers)
         codes = frozenset(rule.code for rule in rules)
         terms = search_terms(codes, settings.wrappers) or terms_of(rules, self._wrappers)

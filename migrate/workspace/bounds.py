@@ -7,10 +7,12 @@ developers, requirement files and conda environments install; among equals the l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from pathlib import Path
 
 from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import Declaration, read_metadata, real_path
+from torchlift.dependencies.strength import Strength
 from torchlift.lazy_dataclass import dataclass
 from torchlift.versions import TorchVersion
 
@@ -24,11 +26,13 @@ class Bound:
         source: the place, such as `pyproject.toml:12`, relative to the project root; where places disagree, it says
             that this is the lowest.
         pinned: whether all that names this release asks for it exactly.
+        lists: whether only lists of what is installed name it, no distribution.
     """
 
     version: TorchVersion
     source: str
     pinned: bool = False
+    lists: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def read_bounds(root: Path, start: Path | None = None) -> BoundsReport:
     for folder in folders_from(root := real_path(root), start):
         metadata = read_metadata(root, folder, torch_only=True)
         notes += metadata.notes
-        bound = _bound(metadata.declarations)
+        bound = bound_of(metadata.declarations)
         if bound is not None:
             return BoundsReport(bound, tuple(notes))
     return BoundsReport(None, tuple(notes))
@@ -69,8 +73,8 @@ def folders_from(root: Path, start: Path | None) -> list[Path]:
     return [folder for folder in (begin, *begin.parents) if folder.is_dir() and root in (folder, *folder.parents)]
 
 
-def _bound(declarations: Sequence[Declaration]) -> Bound | None:
-    """The decisive declaration."""
+def bound_of(declarations: Sequence[Declaration]) -> Bound | None:
+    """The decisive one of what is declared in one folder; None where none names a lowest release."""
     named = [(lowest, item) for item in declarations if (lowest := lowest_release(item.pin)) is not None]
     if not named:
         return None
@@ -79,4 +83,5 @@ def _bound(declarations: Sequence[Declaration]) -> Bound | None:
     place, lowest = min(equals.items(), key=lambda pair: pair[1])
     others = sum(version != lowest for version in equals.values())
     pinned = all(item.pin.exact for version, item in named if item.strength == strength and version == lowest)
-    return Bound(lowest, f"{place}, the lowest of {others + 1}" if others else place, pinned)
+    source = f"{place}, the lowest of {others + 1}" if others else place
+    return Bound(lowest, source, pinned, strength is Strength.OTHER)

@@ -8,6 +8,7 @@ to be the newest, for which most fixes could be made and some would break the pr
 
 from __future__ import annotations
 
+from dataclasses import field
 from pathlib import Path
 
 from torchlift.dependencies.lowest import lowest_release
@@ -35,6 +36,7 @@ class Lowest:
         why: sentences about what was taken, and why; none where a requirement decides.
         at_least: whether the project may support nothing older than a newer release, too.
         pinned: whether the place asks for that release exactly.
+        distributed: whether it is what a distribution asks of those who install it.
     """
 
     release: TorchVersion
@@ -42,6 +44,7 @@ class Lowest:
     why: tuple[str, ...] = ()
     at_least: bool = False
     pinned: bool = False
+    distributed: bool = field(default=False, compare=False)
 
 
 def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
@@ -53,7 +56,8 @@ def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
     """
     required = read_bounds(root, start)
     if required.bound is not None:
-        return Lowest(required.bound.version, required.bound.source, pinned=required.bound.pinned)
+        bound = required.bound
+        return Lowest(bound.version, bound.source, pinned=bound.pinned, distributed=not bound.lists)
     root = real_path(root)
     folders = folders_from(root, start)
     notes = required.notes

@@ -7,7 +7,9 @@ conda environments. Nothing is executed: `setup.py` is read as syntax.
 from __future__ import annotations
 
 import codecs
+import fnmatch
 import os
+import re
 from dataclasses import field
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from torchlift.dependencies.setup_file import read_setup, setup_calls
 from torchlift.dependencies.strength import Strength, strength_of
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import SourceText
 from torchlift.view.text import TextKind, TextView
 
@@ -37,6 +40,19 @@ _ENVIRONMENTS: tuple[tuple[TextKind, tuple[str, ...]], ...] = (
     ),
     ("yaml", ("environment*.yml", "environment*.yaml")),
 )
+
+
+_NAMES = lazy_pattern(
+    "|".join(
+        [re.escape(name) for name, _ in _DISTRIBUTION]
+        + [fnmatch.translate(pattern.partition("/")[0]) for _, patterns in _ENVIRONMENTS for pattern in patterns]
+    )
+)
+
+
+def names_metadata(name: str) -> bool:
+    """Whether a file or folder of this name may say something about the folder that it lies in."""
+    return _NAMES.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)
