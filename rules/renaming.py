@@ -43,6 +43,7 @@ class MovedName:
         stores: whether assigning to the name is how it is used, as with a setting. Elsewhere it is a patch.
         review: why the fix needs review, or empty. It ends the message.
         note: one more sentence for the message, or empty.
+        older: one more where `new` is taken, and not `newer`, or empty.
     """
 
     old: str
@@ -60,6 +61,7 @@ class MovedName:
     stores: bool = False
     review: str = ""
     note: str = ""
+    older: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -120,7 +122,8 @@ class Renaming:
         release = f"the {package} for torch {row.removed}" if package == "torchvision" else f"torch {row.removed}"
         state = f"was removed in {release}; use `{new}`" if gone else old_name
         old = use.name if row.module else row.old
-        message = " ".join(part for part in (f"`{old}` {state}.", row.note) if part)
+        older = row.older if row.newer is not None and since < row.newer[1] else ""
+        message = " ".join(part for part in (f"`{old}` {state}.", row.note, older) if part)
         span = view.span(use.node)
         patched = None if row.stores else self._patched_at(context.project, row.old)
         if patched is not None and use.kind in {"store", "delete"}:

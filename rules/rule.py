@@ -101,7 +101,11 @@ class Settings:
     @property
     def widest(self) -> Settings:
         """The settings with the lowest torch of all files."""
-        return replace(self, min_torch=min(self.min_torch, *(inner.min_torch for inner in self.inner))) if self.inner else self
+        return (
+            replace(self, min_torch=min(self.min_torch, *(inner.min_torch for inner in self.inner)))
+            if self.inner
+            else self
+        )
 
 
 Arguments = ParamSpec("Arguments")

@@ -40,14 +40,18 @@ def inner_projects(root: Path, files: Iterable[str], whole: Lowest) -> tuple[Inn
             continue
         inner = InnerProject(f"{folder}/", bound.version, bound.source, bound.pinned)
         found[folder] = inner, not bound.lists
-    return tuple(inner for inner, _ in sorted(found.values(), key=lambda one: (-one[0].folder.count("/"), one[0].folder)))
+    return tuple(
+        inner for inner, _ in sorted(found.values(), key=lambda one: (-one[0].folder.count("/"), one[0].folder))
+    )
 
 
 def inner_said(found: tuple[InnerProject, ...]) -> tuple[str, ...]:
     """A sentence about folders with a lowest torch of their own, if there are any."""
     if not found:
         return ()
-    shown = ", ".join(f"{one.folder} {one.min_torch} ({one.place})" for one in sorted(found, key=lambda one: one.folder)[:_SHOWN])
+    shown = ", ".join(
+        f"{one.folder} {one.min_torch} ({one.place})" for one in sorted(found, key=lambda one: one.folder)[:_SHOWN]
+    )
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return (f"The lowest torch is another below {shown}{more}.",)
 

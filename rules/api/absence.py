@@ -79,6 +79,21 @@ def asks_for(view: ModuleView, node: ast.AST, word: str) -> bool:
     return False
 
 
+_SIGNATURES = ("inspect.signature", "inspect.getfullargspec", "inspect.getargspec")
+
+
+def reads_signature(view: ModuleView, node: ast.AST, name: str) -> bool:
+    """Whether the function around `node` asks which parameters `name` has: it calls what the release at hand knows."""
+    around = view.function_of(node) or view.tree
+    return any(
+        isinstance(call, ast.Call)
+        and bool(call.args)
+        and view.possible_name(call.func) in _SIGNATURES
+        and public_name(view.possible_name(call.args[0])) in {name, f"{name}.__init__"}
+        for call in walk(around)
+    )
+
+
 def _left_before(view: ModuleView, statement: ast.stmt, target: TorchVersion) -> bool:
     """Whether an earlier statement of the same block leaves it, depending on the release, and may do so on `target`."""
     for earlier in view.block(statement):

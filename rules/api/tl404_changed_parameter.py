@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
-from torchlift.rules.api.absence import asks_for
+from torchlift.rules.api.absence import asks_for, reads_signature
 from torchlift.rules.api.changes import ChangedParameter, changed_parameters, gone_names, parameters
 from torchlift.rules.api.table_rule import is_common, is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
@@ -104,7 +104,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     found = _first_broken(use.target, call, context.settings)
     if found is not None and _callable(use, context):
         row, message, named = found
-        if not asks_for(context.view, call, row.parameter):
+        if not asks_for(context.view, call, row.parameter) and not reads_signature(context.view, call, use.target):
             yield _finding(row, call, use, context, message, named)
 
 
@@ -305,6 +305,12 @@ EXAMPLES = (
         "    if 'symmetric' in inspect.signature(torch.cuda.MemPool).parameters:\n"
         "        return torch.cuda.MemPool(allocator, symmetric=True)\n    return torch.cuda.MemPool(allocator)\n",
         "code that looks for the parameter first",
+    ),
+    Ok(
+        "import inspect\nfrom torch.distributed.tensor.parallel import ColwiseParallel\n\n\ndef split(output):\n"
+        "    known = inspect.signature(ColwiseParallel)\n    if 'use_local_output' in known.parameters:\n"
+        "        return ColwiseParallel(use_local_output=True)\n    return ColwiseParallel(_prepare_output=output)\n",
+        "code that leaves where another parameter is there",
     ),
     Ok(
         "from torch.optim.lr_scheduler import StepLR\n\n\ndef plan(optimizer):\n    return StepLR(optimizer, 10, 0.1, -1)\n",

@@ -122,7 +122,7 @@ def _held(context: Context, call: ast.Call) -> tuple[Kind | None, str]:
     saved = saved_at(context, call.args[0]) if call.args else None
     if saved is not None:
         return saved[0], f"{saved[1]} saves it"
-    return (told.kind, "the whole of it goes to `load_state_dict`") if told is not None else (None, "")
+    return (told.kind, "it goes to `load_state_dict`") if told is not None else (None, "")
 
 
 def _fix(view: ModuleView, call: ast.Call, value: str) -> Fix:

@@ -10,7 +10,7 @@ from torchlift.source import Span
 from torchlift.view.text import TextView
 
 _MEANT_FOR = lazy_pattern(
-    r"\bcuda[ -]?(?:toolkit |version |v)?\d+(?:\.\d+)?|\bdrivers?\b|\bcompute capability\b|\b(?:[GR]TX|Tesla) ?\d*|\b[VAHP]100\b",
+    r"(?<![\w-])cuda[ -]?(?:toolkit |version |v)?\d+(?:\.\d+)?|\bdrivers?\b|\bcompute capability\b|\b(?:[GR]TX|Tesla) ?\d*|\b[VAHP]100\b",
     re.IGNORECASE,
 )
 _ITEM = lazy_pattern(r"\s*(?:[-*+]|\d+[.)])\s+")

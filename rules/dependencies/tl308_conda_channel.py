@@ -119,7 +119,7 @@ def _python_first(view: TextView, item: PinSet, line: Line) -> str:
     old = [python for python in barred(pythons_for(view, item, item.span), wheels) if python.minors[0] < min(wheels)]
     if not old:
         return ""
-    return f" Torch {spelled(line)} needs Python 3.{min(wheels)} or newer, and this is {old[0].text}: raise that first."
+    return f" Torch {spelled(line)} needs Python 3.{min(wheels)} or newer, and {old[0].text} is asked for here: raise that first."
 
 
 EXAMPLES = (

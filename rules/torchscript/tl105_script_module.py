@@ -97,12 +97,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         if isinstance(owner, ast.ClassDef):
             if is_script_base(view, owner):
                 return  # reported with the class
-            bases = ", ".join(f"`{view.text(base)}`" for base in owner.bases) or "nothing"
-            advice = (
-                f"It can go together with the `torch.jit.ScriptModule` that `{owner.name}` inherits through {bases}: on a plain "
-                "module a method under it cannot be called."
-            )
-            yield _finding(use, view, _METHOD, advice)
+            yield _finding(use, view, _METHOD, _without_script_base(view, owner))
             return
     advice = {
         "import": "This file only passes the name on: take it out together with the classes that use it.",
@@ -110,6 +105,18 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         "store": "What is put in its place here can go with the last class that uses it.",
     }.get(place, "Methods of a plain `torch.nn.Module` need nothing of the kind: use the method as it is.")
     yield _finding(use, view, _METHOD, advice)
+
+
+def _without_script_base(view: ModuleView, owner: ast.ClassDef) -> str:
+    """What to do with the mark of a method whose class names no `torch.jit.ScriptModule`."""
+    names = [view.possible_name(base) for base in owner.bases]
+    if all(name == "object" or name.startswith("torch.nn.") for name in names):
+        return f"Take it out: `{owner.name}` is no `torch.jit.ScriptModule`, and a method under it cannot be called on a plain class."
+    bases = ", ".join(f"`{view.text(base)}`" for base in owner.bases)
+    return (
+        f"It stays as long as `{owner.name}` is a `torch.jit.ScriptModule` through {bases}: on a plain module a method under it "
+        "cannot be called. Where it is none, take it out."
+    )
 
 
 def _inside(view: ModuleView, node: ast.expr) -> bool:

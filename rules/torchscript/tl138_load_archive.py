@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.project import Project
+from torchlift.rules.analysis.places.never_run import is_skipped
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
 from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
@@ -49,7 +50,7 @@ def matters(target: str, call: ast.Call, settings: Settings) -> bool:
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     path = _path(call) if call is not None else None
-    if call is None or path is None:
+    if call is None or path is None or is_skipped(view, call):
         return
     artifact = read_artifact(view, path, context.project)
     if not artifact.writers or _is_also_pickled(artifact, context.project):
@@ -114,5 +115,10 @@ EXAMPLES = (
         "a checkpoint is written to the same path",
     ),
     Ok(f'{_WRITE}\n\ndef read():\n    return torch.load("weights.pt")\n', "another file"),
+    Ok(
+        "import pytest\nimport torch\n\n\n@pytest.mark.skip(reason='broken')\ndef test_file(net):\n"
+        "    torch.jit.script(net).save('net.pt')\n    torch.load('net.pt')\n",
+        "a test that is skipped",
+    ),
     Ok("class torch:\n    load = open\n\n\ntorch.load('net.pt')  # jit\n", "a class named torch"),
 )

@@ -25,7 +25,9 @@ def run(folder: Path, files: dict[str, str], *arguments: str) -> str:
     for name, text in {"pyproject.toml": "[tool.torchlift]\n", **files}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    done = CliRunner().invoke(migrate, [*arguments, "--select", "TL4,TL309", "--no-cache", "--allow-no-vcs", str(folder)])
+    done = CliRunner().invoke(
+        migrate, [*arguments, "--select", "TL4,TL309", "--no-cache", "--allow-no-vcs", str(folder)]
+    )
     assert done.exit_code in {0, 1}, done.output
     return done.stdout if "json" in arguments else done.output
 
@@ -33,7 +35,9 @@ def run(folder: Path, files: dict[str, str], *arguments: str) -> str:
 def fixable(folder: Path, files: dict[str, str], *arguments: str) -> set[str]:
     """The Python files whose fix is offered."""
     said = json.loads(run(folder, files, "--check", "--output-format", "json", *arguments))
-    return {finding["filename"] for finding in said["findings"] if finding["fix"] and finding["filename"].endswith("a.py")}
+    return {
+        finding["filename"] for finding in said["findings"] if finding["fix"] and finding["filename"].endswith("a.py")
+    }
 
 
 def test_each_distribution_of_a_repository_has_its_own_lowest_torch(tmp_path: Path) -> None:
@@ -67,9 +71,14 @@ def test_messages_name_the_place_that_decides_for_the_file(tmp_path: Path) -> No
     files = {"requirements.txt": "torch>=2.6\n", "old/requirements.txt": "torch==2.0.1\n", "old/a.py": CODE}
     files |= {"older/setup.py": SETUP.format(">=1.13"), "older/a.py": CODE}
     said = " ".join(run(tmp_path, files, "--check").split())
-    assert f"The fix needs torch>={NEEDED}, and old/requirements.txt:1 pins torch 2.0.1. `--min-torch {NEEDED}` offers it" in said
+    assert (
+        f"The fix needs torch>={NEEDED}, and old/requirements.txt:1 pins torch 2.0.1. `--min-torch {NEEDED}` offers it"
+        in said
+    )
     assert f"The fix needs torch>={NEEDED} and this project supports torch 1.13 (older/setup.py:3)." in said
-    assert "The lowest torch is another below old/ 2.0.1 (old/requirements.txt:1), older/ 1.13 (older/setup.py:3)." in said
+    assert (
+        "The lowest torch is another below old/ 2.0.1 (old/requirements.txt:1), older/ 1.13 (older/setup.py:3)." in said
+    )
 
 
 def test_what_the_user_says_holds_for_every_folder(tmp_path: Path) -> None:

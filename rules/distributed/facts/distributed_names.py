@@ -91,9 +91,9 @@ DISTRIBUTED_NAMES: tuple[MovedName, ...] = (
         "`all_gather_single` since 2.13, where `all_gather_into_tensor` does the same",
         "gathered(f)",
         deprecated=TorchVersion(1, 13),
-        # `all_gather_into_tensor` itself warns in 2.13 and 2.14.
         newer=("torch.distributed.all_gather_single", TorchVersion(2, 13)),
         note="Every call of it warns.",
+        older="`all_gather_into_tensor` itself warns in torch 2.13 and 2.14 only.",
     ),
     MovedName(
         "torch.distributed._reduce_scatter_base",
@@ -105,6 +105,7 @@ DISTRIBUTED_NAMES: tuple[MovedName, ...] = (
         deprecated=TorchVersion(1, 13),
         newer=("torch.distributed.reduce_scatter_single", TorchVersion(2, 13)),
         note="Every call of it warns.",
+        older="`reduce_scatter_tensor` itself warns in torch 2.13 and 2.14 only.",
     ),
     MovedName(
         "torch.distributed._set_pg_timeout",

@@ -8,6 +8,7 @@ from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
+from torchlift.rules.analysis.places.never_run import is_skipped
 from torchlift.search.parties import Sighting
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
@@ -126,7 +127,7 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
     from torchlift.rules.torchscript.values.value_life import follow
 
     found = _Sites(view)
-    uses = view.uses(_TARGETS)
+    uses = [use for use in view.uses(_TARGETS) if not is_skipped(view, use.node)]
     for use in (use for use in uses if use.target in _LOADERS):
         path = _path_argument(use.call, 0) if use.call is not None and use.certain else None
         if use.call is not None and path is not None:

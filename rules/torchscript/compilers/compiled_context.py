@@ -31,7 +31,7 @@ _SYMBOLIC = lazy_pattern(rb"\b(?:symbolic_trace|create_feature_extractor|fx\.Tra
 _AUTOCAST_WORDS = {"autocast": "", "custom_fwd": "", "GradScaler": "", "precision": "16", "mixed_precision": ""}
 _SUBCLASS_WORDS = {"subclass": "", "MetaTensor": "", "tv_tensors": "", "__torch_": "", "class ": "Tensor"}
 _SYMBOLIC_WORDS = {"symbolic_trace": "", "create_feature_extractor": "", "fx.Tracer": ""}
-_USERS = "may install this code, and its users may run it under autocast or ask the function for its graph"
+_USERS = "others may use this code ({}), run it under autocast, and ask the function for its graph"
 _UNDER = "under which TorchScript chooses other dtypes than Python"
 # Lines that only import it, ask about it or switch it off.
 _SILENT = lazy_pattern(
@@ -49,7 +49,7 @@ _NEWLINE = b"\n"
 def context_doubts(project: Project, view: ModuleView, node: ast.AST | None) -> list[str]:
     """Clauses about what makes a compiled function differ from a plain one, as far as it is known."""
     packaging = packaging_of(project, view.path)
-    return [*surroundings(project, view, node), *([f"{packaging} {_USERS}"] if packaging is not None else [])]
+    return [*surroundings(project, view, node), *([_USERS.format(packaging)] if packaging is not None else [])]
 
 
 def surroundings(project: Project, view: ModuleView, node: ast.AST | None) -> list[str]:

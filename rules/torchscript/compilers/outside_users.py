@@ -35,10 +35,10 @@ def _outside_compiler(context: Context, tracing: bool, expecting: bool) -> str |
     if expected:
         packaging = packaging_of(project, path)
         if packaging is not None:
-            return f"{packaging} may install this code, and whoever uses it may {use} it"
+            return f"others may use this code ({packaging}), and {use} it"
         versioned = _versioned(project, path)
         if versioned is not None:
-            return f"{versioned} gives the package a version, and whoever uses it may {use} it"
+            return f"others may use this package ({versioned} gives it a version), and {use} it"
     for word in ("jit.script", *(("jit.trace",) if tracing else ())):
         place = nearest(map(_place, project.mentions(word, skip=project.files)), path)
         if place is not None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Collector, Project
+from torchlift.rules.analysis.places.never_run import is_skipped
 from torchlift.rules.analysis.wording.nearest_place import Place, nearest
 from torchlift.search.parties import Sighting
 from torchlift.view import ModuleView, Use
@@ -70,6 +71,7 @@ class ScriptingRecord:
         exports: methods marked with `torch.jit.export`, which a trace of their class compiles.
         conditional: functions that are compiled while something traces.
         watches: places that replace a hint, name it in a string, or read the marks that hints leave.
+        skipped: places in tests that never run, which would script or trace.
     """
 
     scripts: tuple[int, ...]
@@ -77,13 +79,16 @@ class ScriptingRecord:
     exports: tuple[int, ...] = ()
     conditional: tuple[int, ...] = ()
     watches: tuple[int, ...] = ()
+    skipped: tuple[int, ...] = ()
 
 
 def _collect(view: ModuleView) -> ScriptingRecord | None:
     if view.is_stub:
         return None
     members = list(_named_members(view))
-    scripts = [site.node.lineno for site in scripting_sites(view)]
+    sites = list(_sites(view))
+    skipped = [site.node.lineno for site in sites if is_skipped(view, site.node)]
+    scripts = [site.node.lineno for site in sites if site.node.lineno not in skipped]
     traces: list[int] = []
     exports: list[int] = []
     conditional: list[int] = []
@@ -91,7 +96,9 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
     for use in view.uses(SCRIPTING | TRACING | EXPECTING | CONDITIONAL | _MARKING | {_MODULE}):
         line = use.node.lineno
         if use.target in TRACING:
-            if acts(use, view):
+            if is_skipped(view, use.node):
+                skipped.append(line)
+            elif acts(use, view):
                 traces.append(line)
         elif use.target in SCRIPTING | {_MODULE}:
             continue
@@ -103,7 +110,7 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
                 conditional.append(line)
             elif use.target == _EXPORT:
                 exports.append(line)
-    lines = (scripts, traces, exports, conditional, watches)
+    lines = (scripts, traces, exports, conditional, watches, skipped)
     return ScriptingRecord(*map(tuple, lines)) if any(lines) else None
 
 
@@ -136,7 +143,11 @@ class ScriptingSite:
 
 
 def scripting_sites(view: ModuleView) -> Iterator[ScriptingSite]:
-    """Every place in one file that compiles what it is given."""
+    """Every place in one file that compiles what it is given, without tests that never run."""
+    return (site for site in _sites(view) if not is_skipped(view, site.node))
+
+
+def _sites(view: ModuleView) -> Iterator[ScriptingSite]:
     yield from map(ScriptingSite, _foreign(view))
     yield from map(ScriptingSite, _by_name(_named_members(view)))
     for use in view.uses(SCRIPTING | TRACING | EXPECTING | CONDITIONAL | _MARKING | {_MODULE}):
@@ -144,7 +155,7 @@ def scripting_sites(view: ModuleView) -> Iterator[ScriptingSite]:
             # Whoever is handed the module itself may call any of its members.
             if use.name == _MODULE and use.kind == "reference" and _handed_on(view, use):
                 yield ScriptingSite(use.node, use)
-        elif use.target in SCRIPTING and acts(use, view):
+        elif use.target in SCRIPTING and _acts(use, view):
             yield ScriptingSite(use.node, use)
 
 
@@ -170,6 +181,10 @@ def _handed_on(view: ModuleView, use: Use) -> bool:
 
 def acts(use: Use, view: ModuleView) -> bool:
     """Whether a use of a compiler may lead to a compilation, here or in a file that imports the name from here."""
+    return _acts(use, view) and not is_skipped(view, use.node)
+
+
+def _acts(use: Use, view: ModuleView) -> bool:
     if isinstance(use.node, ast.alias):
         binding = use.resolution.binding if use.resolution is not None else None
         return use.target not in _CLASSES and binding is not None and not view.reads_of(binding)
@@ -330,6 +345,11 @@ def first_compilation(project: Project, near: str) -> str | None:
 def first_expectation(project: Project, near: str = "") -> str | None:
     """The place in the project, nearest to the file `near`, that expects to be compiled to TorchScript."""
     return nearest(((path, line) for path, lines in project.records(EXPECTATIONS).items() for line in lines), near)
+
+
+def first_skipped(project: Project, near: str) -> str | None:
+    """The place nearest to `near` that would script or trace, in a test that never runs."""
+    return nearest(((path, line) for path, record in _records(project) for line in record.skipped), near)
 
 
 def first_watch(project: Project, near: str) -> str | None:

@@ -20,7 +20,7 @@ from torchlift.rules.torchscript.compilers.scripting_roots import (
     traced_by,
     unknown_root,
 )
-from torchlift.rules.torchscript.compilers.scripting_uses import first_compilation, first_watch
+from torchlift.rules.torchscript.compilers.scripting_uses import first_compilation, first_skipped, first_watch
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.view import ModuleView
 
@@ -146,6 +146,9 @@ def _unheld(context: Context, tracing: bool) -> Removal:
     outside = None if drops(context) else outside_compiler(context, tracing=tracing, expecting=True)
     if outside is not None:
         return Removal(Safety.UNSAFE, f"Needs review: {outside}.")
+    skipped = None if drops(context) else first_skipped(project, near)
+    if skipped is not None:
+        return Removal(Safety.UNSAFE, f"Needs review: {skipped} would compile or trace, in a test that is skipped.")
     return Removal(Safety.SAFE)
 
 

@@ -20,6 +20,10 @@ from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _QUANTIZERS = ("torch.ao.quantization", "torch.quantization", "torch.fake_quantize_", "pytorch_quantization")
+# Run on torch 2.13.0, 2026-11-26: fused modules and stubs are captured like others, modules with observers and converted ones
+# raise, one of `prepare_qat` was captured.
+_PLAIN = frozenset({"fuse_modules", "QuantStub", "DeQuantStub", "QuantWrapper"})
+_FAILS = "`torch.export` fails on many quantized modules and observers"
 _FAKE = lazy_pattern(r"(?i)fake_?quant")
 _COND = (
     "`torch.cond(predicate, true_fn, false_fn, (x,))` there, whose branches return new tensors of one shape and dtype"
@@ -61,11 +65,9 @@ def _obstacle(view: ModuleView, node: ast.expr, project: Project) -> str | None:
         )
     for origin in sources.found:
         made = origin.node
-        if isinstance(made, ast.expr) and origin.view.possible_name(made).startswith(_QUANTIZERS):
+        if isinstance(made, ast.expr) and _quantizes(origin.view.possible_name(made)):
             place = f"{origin.view.path}:{made.lineno}"
-            return (
-                f"`{one_line(origin.view, made)}` prepares or quantizes it ({place}), and such modules are not captured"
-            )
+            return f"`{one_line(origin.view, made)}` prepares or quantizes it ({place}), and {_FAILS}"
     for path, line in sorted(run_by(project, view, node).by):
         home = project.view(path)
         function = project.once(_definitions, path).get(line) if home is not None else None
@@ -83,7 +85,7 @@ def _rejected(view: ModuleView, node: ast.AST) -> str | None:
     """A clause about code of one function, or about what a class is and makes."""
     if isinstance(node, ast.ClassDef):
         if any(_FAKE.search(name) for name in (node.name, *map(ast.unparse, node.bases))):
-            return f"`{node.name}` ({view.path}:{node.lineno}) quantizes for training, which cannot be captured"
+            return f"`{node.name}` ({view.path}:{node.lineno}) quantizes for training, and {_FAILS}"
         init = next((item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
         return _made(view, init, node.name) if init is not None else None
     name = getattr(node, "name", "")
@@ -92,6 +94,10 @@ def _rejected(view: ModuleView, node: ast.AST) -> str | None:
         remedy = f"write {_COND}" if found.what == BRANCHES else "it raises there"
         return f"`{name}` {found.what} ({view.path}:{found.line}), which `torch.export` cannot follow: {remedy}"
     return _made(view, node, name)
+
+
+def _quantizes(name: str) -> bool:
+    return name.startswith(_QUANTIZERS) and name.rpartition(".")[2] not in _PLAIN
 
 
 def _made(view: ModuleView, function: ast.AST, name: str) -> str | None:
@@ -103,6 +109,6 @@ def _made(view: ModuleView, function: ast.AST, name: str) -> str | None:
         place = f"({view.path}:{child.lineno})"
         if called in _COMPILED:
             return f"`{name}` makes a part with `{called}` {place}, which `torch.export` rejects: that has to go first"
-        if called.startswith(_QUANTIZERS) or _FAKE.search(called or ast.unparse(child.func)):
-            return f"`{name}` calls `{one_line(view, child.func)}` {place}, and fake quantization cannot be captured"
+        if _quantizes(called) or _FAKE.search(called or ast.unparse(child.func)):
+            return f"`{name}` calls `{one_line(view, child.func)}` {place}, and {_FAILS}"
     return None

@@ -68,7 +68,7 @@ def _finding(context: Context, code: str, function: FunctionNode, parameter: ast
     doubts = list(removal.doubts)
     packaging = packaging_of(context.project, view.path)
     if packaging is not None and not function.name.startswith("_") and not is_test_file(view.path):
-        doubts.append(f"{packaging} may install this code, and whoever uses it may pass `{name}`")
+        doubts.append(f"others may use this code ({packaging}), and pass `{name}`")
     paths = tuple(sorted({view.path, *(item.path for item in removal.elsewhere)}))
     groups = (Group(f"the parameter `{name}` of `{function.name}`", paths),) if len(paths) > 1 else ()
     safety = Safety.UNSAFE if doubts else Safety.SAFE

@@ -79,7 +79,7 @@ def test_it_is_found_by_a_second_run_too(tmp_path: Path) -> None:
     once, _ = dropped(tmp_path, files, unsafe=False)
     again, helps = dropped(tmp_path, {**files, **once})
     assert "jit" not in again["a.py"]
-    assert helps == ["Needs review: setup.py may install this code, and whoever uses it may pass `jit`."]
+    assert helps == ["Needs review: others may use this code (setup.py), and pass `jit`."]
 
 
 def test_who_passes_an_option_is_named(tmp_path: Path) -> None:

@@ -84,6 +84,46 @@ def test_a_mark_in_installable_code_goes_unless_the_code_expects_a_compiler(
     assert safety_of(tmp_path, files, "TL112")[0] is safety
 
 
+SCRIPTS = "def test_names():\n    torch.jit.script(a.names)\n"
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        f"import pytest\n\n\n@pytest.mark.skip\n{SCRIPTS}",
+        f"import pytest\n\n\n@pytest.mark.skip(reason='broken')\n{SCRIPTS}",
+        f"import unittest\n\n\n@unittest.skip('broken')\n{SCRIPTS}",
+        f"import pytest\n\npytestmark = pytest.mark.skip('broken')\n\n\n{SCRIPTS}",
+        f"import pytest\n\n\n{SCRIPTS}\n\npytestmark = [pytest.mark.slow, pytest.mark.skip('broken')]\n",
+        f"import pytest\n\npytest.skip('broken', allow_module_level=True)\n\n\n{SCRIPTS}",
+        f"import unittest\n\nraise unittest.SkipTest('broken')\n\n\n{SCRIPTS}",
+        "import pytest\n\n\n@pytest.mark.skip\nclass TestNames:\n    def test_names(self):\n        torch.jit.script(a.names)\n",
+    ],
+)
+def test_a_test_that_is_skipped_compiles_nothing_but_may_some_day(test: str, tmp_path: Path) -> None:
+    files = {"pkg/a.py": HINT, "tests/test_a.py": f"import torch\n\nfrom pkg import a\n{test}"}
+    safety, reason = safety_of(tmp_path, files)
+    assert safety is Safety.UNSAFE
+    assert "tests/test_a.py:" in reason and "would compile or trace, in a test that is skipped" in reason
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        f"import pytest\n\n\n@pytest.mark.skipif(True, reason='broken')\n{SCRIPTS}",
+        f"import pytest\n\n\n@pytest.mark.xfail\n{SCRIPTS}",
+        f"import pytest\n\nif not available():\n    pytest.skip('broken', allow_module_level=True)\n\n\n{SCRIPTS}",
+        f"import pytest\n\n\n{SCRIPTS}\n\npytest.skip('broken', allow_module_level=True)\n",
+        f"import pytest\n\n\n{SCRIPTS}\n\n@pytest.mark.skip\ndef test_other():\n    pass\n",
+        f"from own import unittest\n\n\n@unittest.skip('broken')\n{SCRIPTS}",
+    ],
+)
+def test_a_test_that_may_run_compiles(test: str, tmp_path: Path) -> None:
+    files = {"pkg/a.py": HINT, "tests/test_a.py": f"import torch\n\nfrom pkg import a\n{test}"}
+    safety, reason = safety_of(tmp_path, files)
+    assert safety is Safety.MANUAL and "tests/test_a.py:" in reason
+
+
 @pytest.mark.parametrize(
     "compiling",
     [
