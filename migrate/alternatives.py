@@ -10,7 +10,7 @@ from torchlift.migrate.document import texts_in
 from torchlift.migrate.examine import Examiner, State
 from torchlift.migrate.fix.obstacles import Obstacles
 from torchlift.migrate.fix.withheld import Withheld
-from torchlift.migrate.notes import notes_on, unanswered, why_min_torch
+from torchlift.migrate.notes import left_behind, notes_on, unanswered, why_min_torch
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.outcomes import Applied, outcomes_of, unreadable_outcomes
 from torchlift.migrate.reading import KnownProject, result_of
@@ -73,6 +73,7 @@ def _result(
         suppressed=end.state.suppressed,
         notes=(
             *notes_on(end.state.kept, end.state.project),
+            *left_behind(finding for outcome in outcomes.values() for finding in outcome.fixed),
             *unanswered(left, options.settings.torchscript),
             *why_min_torch(options, told),
             *nothing_found.notes,

@@ -60,6 +60,11 @@ def _about_tests(left: Iterable[Finding]) -> tuple[str, ...]:
     )
 
 
+def left_behind(fixed: Iterable[Finding]) -> tuple[str, ...]:
+    """What applied fixes leave as it is, although it speaks of what they changed."""
+    return tuple(dict.fromkeys(finding.fix.leaves for finding in fixed if finding.fix and finding.fix.leaves))
+
+
 def why_min_torch(options: RunOptions, findings: Sequence[Finding]) -> tuple[str, ...]:
     """What was taken for the lowest torch, and what it holds back."""
     settings = options.settings

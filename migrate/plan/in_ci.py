@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from torchlift.migrate.plan.questions import counted
+from torchlift.migrate.plan.questions import counted, what_it_decides
 from torchlift.migrate.plan.report import PlanReport, Question
 from torchlift.migrate.tell.report.paths import shown_path
 from torchlift.pipelines import junit
@@ -48,7 +48,7 @@ def as_junit(plan: PlanReport, root: Path) -> str:
         path, _, line = row.place.rpartition(":")
         seen = shown_path(root, path)
         text = f"{seen}:{line}: {row.message}"
-        left.append(JunitCase(f"{row.code} at {line}", seen, "failure", row.message, text, row.code))
+        left.append(JunitCase(f"{row.code} {row.message}", seen, "failure", row.message, text, row.code))
     if left and plan.has_work:
         suites.append(("left", left))
     return junit.document(suites, JunitCase("plan", "torchlift"))
@@ -56,7 +56,7 @@ def as_junit(plan: PlanReport, root: Path) -> str:
 
 def _asked(question: Question) -> str:
     answers = "\n".join(f"{answer.lines[0]}: {answer.effect}" for answer in question.answers)
-    return f"{question.text} It decides {counted(question.decides, 'finding')}.\n{answers}"
+    return f"{question.text} It {what_it_decides(question)}.\n{answers}"
 
 
 def _choice(question: Question) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from torchlift import __version__
-from torchlift.migrate.plan.questions import counted
+from torchlift.migrate.plan.questions import counted, what_it_decides
 from torchlift.migrate.plan.report import Left, PlanReport, Question, Unlocked
 from torchlift.migrate.plan.show import TABLE, headline
 from torchlift.page import effort
@@ -68,9 +68,7 @@ def _question(number: int, question: Question) -> Markup:
         for answer in question.answers
     ]
     title = element("h3", f"{number}. ", sentence(question.text))
-    settles = (
-        f"Decides {counted(question.decides, 'finding')} that {'has' if question.decides == 1 else 'have'} no fix yet."
-    )
+    settles = f"It {what_it_decides(question)}."
     return element(
         "article", title, element("p", settles, class_="where"), table("Answers", ("answer", "leads to", "share"), rows)
     )
@@ -95,7 +93,7 @@ def _tables(plan: PlanReport) -> Iterator[Child]:
     ]
     held = [
         (
-            element("code", each.place) if each.place else "hints that wait for nothing",
+            element("code", each.place) if each.place else "hints that can go by themselves",
             str(each.findings),
             str(each.files),
         )
@@ -111,7 +109,7 @@ def _tables(plan: PlanReport) -> Iterator[Child]:
             ("folder", "files", "test functions", "go", "are changed"),
             tests,
         ),
-        ("held", "Findings that wait", ("for", "findings", "files"), held),
+        ("held", "Hints, under the place that holds them", ("place", "findings", "files"), held),
     ):
         if rows:
             yield section(id, title, table(title, head, rows))

@@ -22,6 +22,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def what_it_decides(question: Question) -> str:
+    """What hangs on a question, as the words after it."""
+    if not question.decides:
+        return "chooses between fixes"
+    return (
+        f"decides {counted(question.decides, 'finding')} that {'has' if question.decides == 1 else 'have'} no fix yet"
+    )
+
+
 def ranked(questions: Sequence[Question]) -> tuple[Question, ...]:
     """What settles most comes first, but for the question of support, without which no other one arises."""
     return tuple(sorted(questions, key=lambda question: (question.about != "support", -question.decides)))

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.plan.questions import counted
+from torchlift.migrate.plan.questions import counted, what_it_decides
 from torchlift.migrate.plan.report import Left, PlanReport, Unlocked
 from torchlift.migrate.tell.report.palette import Palette
 from torchlift.migrate.tell.report.paths import shown_path, with_places
@@ -40,7 +40,7 @@ def text(plan: PlanReport, root: Path, *, color: bool = False) -> str:
     palette = Palette(color)
     lines = [palette.strong(headline(plan)), ""]
     for number, question in enumerate(plan.questions, 1):
-        asked, *more = wrap(f" {number}. {with_places(root, question.text)}  decides {question.decides}", _WIDTH)
+        asked, *more = wrap(f" {number}. {with_places(root, question.text)}  {what_it_decides(question)}", _WIDTH)
         lines += [palette.pending(asked), *(palette.pending(f"    {line}") for line in more)]
         for answer in question.answers:
             lines.append(f"    {palette.fixable(answer.lines[0])}: {answer.effect}")
@@ -58,7 +58,7 @@ def markdown(plan: PlanReport) -> str:
     """The plan as Markdown, with paths as seen from the root of the project."""
     lines = [f"## {headline(plan)}", ""]
     for number, question in enumerate(plan.questions, 1):
-        lines.append(f"{number}. **{question.text}** (decides {question.decides})")
+        lines.append(f"{number}. **{question.text}** ({what_it_decides(question)})")
         lines += [f"   - `{answer.lines[0]}`: {answer.effect}" for answer in question.answers]
     if plan.questions:
         example = [question.answers[0].lines[0] for question in plan.questions if question.about != "artifact"]
@@ -88,6 +88,8 @@ def headline(plan: PlanReport) -> str:
     if not asked:
         stated = f"{plan.decided} more go by what the configuration says, " if plan.stated.support == "drop" else ""
         return f"{what}; {today}{stated}and there is nothing to ask."
+    if not plan.decided:
+        return f"{what}; {today}{counted(asked, 'answer')} of yours {'says' if asked == 1 else 'say'} which."
     verb = "answer decides" if asked == 1 else "answers decide"
     return f"{what}; {today}{asked} {verb} {plan.decided}{' more' if today else f' of {number}'}."
 
@@ -104,7 +106,7 @@ def _sections(plan: PlanReport, place: Callable[[str], str]) -> list[_Section]:
         _Section("Options that speak of TorchScript", tuple(f"{place(o.place)}  {o.name}" for o in plan.options)),
         _Section("Tests that script, trace, save or load", _tests(plan)),
         _Section("What recorded runs say", _evidence(plan, place)),
-        _Section("Findings that wait, under the place that holds them", _held(plan, place)),
+        _Section("Hints, under the place that holds them", _held(plan, place)),
         _Section("Left for you when support is dropped", _left(plan, place)),
     ]
     if plan.gone is not None and plan.roots + plan.hints:
@@ -170,7 +172,7 @@ def _evidence(plan: PlanReport, place: Callable[[str], str]) -> tuple[str, ...]:
 def _held(plan: PlanReport, place: Callable[[str], str]) -> tuple[str, ...]:
     width = len(str(max((row.findings for row in plan.held), default=0)))
     return tuple(
-        f"{row.findings:>{width}}  {place(row.place) if row.place else 'hints that wait for nothing'}"
+        f"{row.findings:>{width}}  {place(row.place) if row.place else 'hints that can go by themselves'}"
         f" (in {counted(row.files, 'file')})"
         for row in plan.held
     )

@@ -246,6 +246,7 @@ class Fix:
         needs: lowest torch release the new code runs on, if any.
         elsewhere: rewrites in other files that belong to it.
         still_reported: whether the place is reported again afterwards, without a fix, for what can only be done later.
+        leaves: a sentence on what else speaks of what it changes, and stays as it is; for whoever applies it.
     """
 
     title: str
@@ -254,6 +255,7 @@ class Fix:
     needs: TorchVersion | None = None
     elsewhere: tuple[Elsewhere, ...] = ()
     still_reported: bool = False
+    leaves: str = ""
 
 
 @dataclass(frozen=True, slots=True)

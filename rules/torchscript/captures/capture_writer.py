@@ -60,6 +60,7 @@ class Capture:
         assumptions: any of them makes the fix unsafe, unless recorded runs settle it.
         refusals: clauses; any of them means there is no fix.
         notes: clauses to show whatever the safety.
+        leaves: as of the fix.
         recorded: what recorded runs say about exporting it.
     """
 
@@ -72,6 +73,7 @@ class Capture:
     assumptions: list[Assumption] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    leaves: str = ""
     recorded: Recorded | None = None
 
     def __post_init__(self) -> None:
@@ -131,9 +133,8 @@ class Capture:
 
     def fix(self, title: str) -> Fix:
         """The fix as it has been put together."""
-        return Fix(
-            title, safety_of(self.assumptions, self.recorded)[0], tuple(self.rewrites), _NEEDS, tuple(self.elsewhere)
-        )
+        safety = safety_of(self.assumptions, self.recorded)[0]
+        return Fix(title, safety, tuple(self.rewrites), _NEEDS, tuple(self.elsewhere), leaves=self.leaves)
 
     def recorded_notes(self) -> tuple[str, ...]:
         """What a finding says about recorded runs."""
@@ -148,6 +149,8 @@ class Capture:
             yield f"Needs review: {sentence(clauses(left))}"
         if self.notes:
             yield sentence(self.notes)
+        if self.leaves:
+            yield self.leaves
 
 
 @dataclass(frozen=True)
@@ -330,7 +333,7 @@ def _write_save(capture: Capture, save: Save, program: str | None) -> None:
     capture.rewrites += [*writer.imports, *here]
     capture.elsewhere += elsewhere
     if (here or elsewhere) and artifact.documents:
-        capture.notes.append(f"{artifact.title} becomes a .pt2 file; {', '.join(artifact.documents)} still names it")
+        capture.leaves = f"{artifact.title} becomes a .pt2 file, and is still named at {', '.join(artifact.documents)}."
     value = Template(program) if program else Template("$v", (("v", view.span(save.value)),))
     extra = save.extra_files
     if extra is None and not save.method and len(save.call.args) == 2:

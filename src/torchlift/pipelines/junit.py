@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -39,7 +40,7 @@ class JunitCase:
 
 
 def document(suites: Sequence[tuple[str, Sequence[JunitCase]]], nothing: JunitCase) -> str:
-    """The whole document.
+    """The whole document; of cases with one name the second is called `name (2)`, since readers know a case by its name.
 
     Args:
         suites: names with their cases.
@@ -52,8 +53,11 @@ def document(suites: Sequence[tuple[str, Sequence[JunitCase]]], nothing: JunitCa
     top = Element("testsuites", {"name": "torchlift", **counts})
     for name, cases in suites:
         suite = SubElement(top, "testsuite", {"name": _fit(name), **_counts(cases)})
+        seen: Counter[tuple[str, str]] = Counter()
         for case in cases:
-            _add(suite, case)
+            seen[case.classname, case.name] += 1
+            number = seen[case.classname, case.name]
+            _add(suite, case if number == 1 else replace(case, name=f"{case.name} ({number})"))
     indent(top)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(top, encoding="unicode")}\n'
 

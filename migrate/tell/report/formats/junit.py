@@ -5,7 +5,6 @@ Readers know a case from earlier runs by its name, so that has the code of the l
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -21,20 +20,13 @@ def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble]) -> str
     """The whole document; one case that passed if there is nothing to say."""
     stopped = [JunitCase(each.stage, each.path, "error", each.text, each.text) for each in troubles]
     suites = [("torchlift", stopped)] if stopped else []
-    suites += [(path, _cases(list(found))) for path, found in groupby(entries, key=lambda each: each.path)]
+    suites += [(path, [_case(each) for each in found]) for path, found in groupby(entries, key=lambda each: each.path)]
     return document(suites, JunitCase("migrate", "torchlift"))
 
 
-def _cases(found: Sequence[ListedFinding]) -> list[JunitCase]:
-    """The cases of a file, no two of one name."""
-    seen: Counter[str] = Counter()
-    cases = []
-    for entry in found:
-        line = " ".join(entry.source.line(entry.place.row).split())
-        name = f"{entry.code} {entry.name}: {line[:_LONGEST_LINE]}"
-        seen[name] += 1
-        again = f" ({seen[name]})" if seen[name] > 1 else ""
-        place = f"{one_line(entry.path)}:{entry.place.row}:{entry.place.column}"
-        text = f"{place}: {entry.text}" + (f"\n{entry.url}" if entry.url else "")
-        cases.append(JunitCase(one_line(name) + again, entry.path, "failure", entry.message, text, entry.code))
-    return cases
+def _case(entry: ListedFinding) -> JunitCase:
+    line = " ".join(entry.source.line(entry.place.row).split())
+    name = one_line(f"{entry.code} {entry.name}: {line[:_LONGEST_LINE]}")
+    place = f"{one_line(entry.path)}:{entry.place.row}:{entry.place.column}"
+    text = f"{place}: {entry.text}" + (f"\n{entry.url}" if entry.url else "")
+    return JunitCase(name, entry.path, "failure", entry.message, text, entry.code)
