@@ -56,6 +56,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     # Only the tests of the cache have one, each its own.
     os.environ["TORCHLIFT_NO_CACHE"] = "1"
+    # What is recorded here runs in copies of a worker, and none could be made of one that had asked for its GPUs.
+    if Path("/dev/nvidiactl").exists():
+        os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
     if "TMPDIR" not in os.environ and _has_room(_MEMORY):
         os.environ["TMPDIR"] = _MEMORY
         tempfile.tempdir = None

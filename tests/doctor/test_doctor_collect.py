@@ -61,7 +61,9 @@ def test_torch_is_found_without_being_imported_here() -> None:
         "print(facts.torch.version, 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [metadata.version("torch"), "False"]
+    version, imported = done.stdout.split()
+    # Metadata of a wheel from torch's own index may leave out the local part, as those of 2.11.0+cu130 do.
+    assert (version.partition("+")[0], imported) == (metadata.version("torch").partition("+")[0], "False")
 
 
 def test_an_interpreter_that_is_not_there_is_a_failure_of_one_probe(tmp_path: Path) -> None:

@@ -114,6 +114,8 @@ SCENARIOS = [
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
 def test_a_whole_machine_gets_the_right_verdict(scenario: Scenario, doctor: Doctor) -> None:
+    if scenario.machine is NONE and Path("/dev/nvidiactl").exists():
+        pytest.skip("this machine has a driver, which no stand-in hides")
     said = doctor.examine(scenario.gpus, **scenario.machine)
     assert re.search(scenario.verdict, said.verdict), said.verdict
     assert said.code == scenario.code == said.report["exit_code"]
