@@ -50,6 +50,7 @@ _DETECTRON2 = tuple(
     )
 )
 _MONAI = ("monai.networks.utils.convert_to_torchscript", "monai.networks.convert_to_torchscript")
+_SOUND = frozenset({"*.export_to_ts", "neutone_sdk.utils.save_neutone_model"})
 _WITH_FLAG = ("*.from_pretrained", "*.from_config", "timm.create_model", "timm.models.create_model")
 
 RULE = Rule(
@@ -74,6 +75,7 @@ RULE = Rule(
         *_DETECTRON2,
         *_MONAI,
         *_WITH_FLAG,
+        *sorted(_SOUND),
         "*.to_torchscript",
         "*.jittable",
     ),
@@ -87,6 +89,8 @@ RULE = Rule(
         "from_pretrained & torchscript",
         "from_config & torchscript",
         "to_torchscript",
+        "export_to_ts",
+        "save_neutone_model",
         "jittable",
     ),
     sources=(
@@ -96,6 +100,8 @@ RULE = Rule(
         "torch_geometric/nn/conv/message_passing.py of the torch_geometric 2.8.1 wheel, read 2026-11-22",
         "timm/layers/config.py and timm/models/_factory.py of the timm 1.0.31 wheel, read 2026-11-22",
         "transformers/configuration_utils.py of the 4.57.3 wheel has the flag (tuples, untied weights), 5.23.0 has not",
+        "nn_tilde/module.py of the nn_tilde 1.6.0 wheel (`export_to_ts` scripts `self`), read 2026-11-26",
+        "neutone_sdk/utils.py at github.com/QosmoInc/neutone_sdk, read 2026-11-26",
         "monai/networks/utils.py of the monai 1.6.1 wheel, read 2026-11-22",
         "detectron2/export/torchscript.py at github.com/facebookresearch/detectron2, 02b5c4e2",
     ),
@@ -216,6 +222,11 @@ _MONAI_WAY = _Way(
     "`convert_to_torchscript` scripts or traces the model and writes it to a file.",
     f"To write a file, {_CAPTURE}; its readers change to `torch.export.load` with it.",
 )
+_SOUND_WAY = _Way(
+    "It scripts the module and writes it for a program for sound, which runs TorchScript in C++.",
+    "nn~ (`nn_tilde`) and Neutone (`neutone_sdk`) open TorchScript alone: keep it, with all that the module is made of "
+    "(`keep = [...]`), as long as users load the file there.",
+)
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
@@ -256,6 +267,8 @@ def _way(use: Use, context: Context) -> _Way | None:
         return None if inside or (vendored and target not in MAKERS) else _D2  # what it does stands there
     if target in _MONAI:
         return _MONAI_WAY
+    if target == "neutone_sdk.utils.save_neutone_model":
+        return _SOUND_WAY
     if call is None:
         return None
     if target in ("*.from_pretrained", "*.from_config"):
@@ -267,6 +280,8 @@ def _way(use: Use, context: Context) -> _Way | None:
     own = f"def {target[2:]}" in text or context.project.files_holding(f"def {target[2:]}")
     if own:
         return None  # what it does stands there
+    if target in _SOUND:
+        return _SOUND_WAY
     if target == "*.to_torchscript":
         return _LIGHTNING
     return _PYG if "torch_geometric" in text and not call.args and not call.keywords else None
@@ -361,6 +376,7 @@ EXAMPLES = (
         "from monai.networks.utils import convert_to_torchscript\n\nconvert_to_torchscript(object(), 'net.ts')\n",
         why="monai",
     ),
+    Bad("def publish(model, path):\n    model.export_to_ts(path)\n", why="nn~"),
     Ok("class Net:\n    def to_torchscript(self): ...\n\n\nNet().to_torchscript()\n", "a method of the project"),
     Ok("from transformers import BertModel\n\ntorchscript = BertModel.from_pretrained('x')\n", "no flag"),
     Ok("import timm\n\nnet = timm.create_model('resnet18', scriptable=False)\n", "switched off"),

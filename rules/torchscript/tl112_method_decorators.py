@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, Finding, Fix, Rewrite, Safety, Severity
+from torchlift.rules.analysis.project.module_base import is_module_class
 from torchlift.rules.analysis.values.self_attributes import method_of
+from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of, without_decorator
-from torchlift.rules.torchscript.hints.hint_removal import removal
+from torchlift.rules.torchscript.hints.hint_removal import Removal, removal
 from torchlift.rules.torchscript.hints.stray_uses import DECORATED, HelpAndFix, Hint
 from torchlift.torchscript_intent import DROP
 from torchlift.view import ModuleView, Use
@@ -40,6 +42,8 @@ RULE = Rule(
     sources=(*SOURCES, "measured on torch 2.13.0 and 2.15.0: harmless in eager, strict and non-strict export, compile"),
 )
 
+_PLAIN_BASES = ("torch.", "torchvision.", "transformers.", "timm.", "torch_geometric.")
+
 # What a body does to the world, or asks of values, by the last part of the called name.
 _EFFECTS = frozenset(
     """print item tolist numpy cpu save write open warn warning info debug error log append extend update setattr
@@ -59,11 +63,28 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
     decorator = decorator_of(use, view)
     definition = view.parent(decorator) if decorator is not None else None
     answer = removal(context, use.node)
+    if answer.safety is Safety.SAFE and use.target == "torch.jit.export":
+        answer = _of_unseen_base(context, definition) or answer
     rewrite = _rewrite(use, view)
     note = _note(context, use.target.rpartition(".")[2], definition, answer.place)
     if answer.safety is Safety.MANUAL or rewrite is None:
         return f"{answer.reason or 'Use the function itself.'} {note}".rstrip(), None, answer.root
     return f"{answer.reason or ''} {note}".strip() or None, Fix("Remove the decorator", answer.safety, (rewrite,))
+
+
+def _of_unseen_base(context: Context, method: ast.AST | None) -> Removal | None:
+    """The answer for a method of a class whose base nobody read: what is marked for export may be compiled by that."""
+    view = context.view
+    owner = view.parent(method) if method is not None else None
+    if not isinstance(owner, ast.ClassDef) or is_module_class(view, owner, context.project) is not None:
+        return None
+    base = next((base for base in owner.bases if view.definition(base) is None), owner.bases[0])
+    if view.possible_name(base).startswith(_PLAIN_BASES):
+        return None
+    about = (
+        f"`{one_line(view, base)}`, from which `{owner.name}` derives, is not visible, and may compile what is marked"
+    )
+    return Removal(Safety.UNSAFE, f"Needs review: {about}.")
 
 
 def _rewrite(use: Use, view: ModuleView) -> Rewrite | None:
@@ -282,6 +303,14 @@ EXAMPLES = (
         "import torch\n\n\nclass Net(torch.nn.Module):\n    @staticmethod\n    def log(x):\n        return x\n\n\n"
         "Net.log = torch.jit.ignore(Net.log)\n",
         why="a static method that becomes another kind of method by it",
+    ),
+    Bad(
+        "import nn_tilde\nimport torch\n\n\n"
+        + _BODY.format(decorator="torch.jit.export").replace("torch.nn.Module", "nn_tilde.Module"),
+        "import nn_tilde\n\n\n" + _PLAIN_BODY.replace("torch.nn.Module", "nn_tilde.Module"),
+        safety="unsafe",
+        why="a base that compiles what is marked",
+        torchscript=DROP,
     ),
     Bad("from unittest import mock\n\nmock.patch('torch.jit.ignore')\n", why="patch target"),
     Ok("import pytest\n\n\n@pytest.mark.ignore\ndef f():\n    pass\n", "another library's mark"),

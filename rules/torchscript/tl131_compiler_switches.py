@@ -32,6 +32,7 @@ from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.facts.environment import ENVIRONMENT
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of
+from torchlift.rules.torchscript.values.stale_comments import stale_above
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -146,7 +147,7 @@ def _dropped(use: Use, place: UsePlace, message: str, context: Context) -> Itera
         row = _row(statement, view)
         if row[0] is not statement:
             return
-        rewrites = tuple(DeleteStatement(view.span(item)) for item in row)
+        rewrites = tuple(DeleteStatement(view.span(item), stale_above(view, item)) for item in row)
         title = title if len(row) == 1 else f"Remove {len(row)} settings"
     left = runtime_uses.first_runtime_use(project, view.path)
     doubt = f"{left} may still run TorchScript, which then chooses as it does by itself" if left is not None else None
@@ -346,7 +347,8 @@ def _rewrite(use: Use, place: UsePlace, view: ModuleView) -> tuple[str, tuple[Re
         if saved is None:
             return None
         title = "Remove the setting, and the name for what it was before" if saved else _REMOVE
-        return title, tuple(DeleteStatement(view.span(statement)) for statement in (*saved, parent))
+        gone = (*saved, parent)
+        return title, tuple(DeleteStatement(view.span(item), stale_above(view, item)) for item in gone)
     if isinstance(parent, ast.withitem) and use.target in _CONTEXTS:
         around = view.parent(parent)
         if isinstance(around, ast.With) and len(around.items) == 1 and parent.optional_vars is None:

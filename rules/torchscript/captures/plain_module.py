@@ -45,6 +45,7 @@ from torchlift.rules.torchscript.values.kept_entry import plain_entry
 from torchlift.rules.torchscript.values.measured_beside import measured_beside
 from torchlift.rules.torchscript.values.plain_follower import follow_plain
 from torchlift.rules.torchscript.values.plain_uses import plain_uses
+from torchlift.rules.torchscript.values.script_readers import unit_reader
 from torchlift.rules.torchscript.values.stale_comments import stale_above, without_stale_comments
 from torchlift.rules.torchscript.values.stale_names import without_second_name
 from torchlift.rules.torchscript.values.value_life import ValueLife
@@ -116,6 +117,11 @@ def plain_module(use: Use, context: Context, node: ast.expr, *, traced: bool) ->
     elif swap.recorded is not None and swap.recorded.proved and not drops(context):
         swap.doubts += swap.recorded.left_of(())
     if life.form == "discarded":
+        place, here = unit_reader(view, context.project)
+        if here:
+            return None
+        if place is not None:
+            swap.doubt(f"{place} looks through everything that was scripted, and would not find it")
         return _thrown_away(swap)
     other = without_capture(view, life, node)
     if other is None or not other.optional:

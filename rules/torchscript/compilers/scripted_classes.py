@@ -10,7 +10,9 @@ from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.view import Binding, ModuleView, Use
 
 # Methods and functions of other libraries that trace a module when they are told to.
-_LIBRARY_TRACERS = ("to_torchscript", "to_torch_script", "export_torchscript", "save_torchscript")
+_LIBRARY_TRACERS = (
+    "to_torchscript", "to_torch_script", "export_torchscript", "save_torchscript", "export_to_ts", "save_neutone_model",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ _MARK = lazy_pattern(rf"\b(?:{'|'.join(_MARK_WORDS)})\b")
 
 # Names under which other packages script what they are given.
 _FOREIGN = frozenset(
-    "to_torchscript convert_to_torchscript export_torchscript save_torchscript to_torch_script jit_script jittable".split()
+    """to_torchscript convert_to_torchscript export_torchscript save_torchscript to_torch_script export_to_torchscript
+    export_to_ts save_neutone_model jit_script jittable""".split()
 )
 _OTHER_WORDS = tuple(word.encode() for word in sorted((*_FOREIGN, *_MARK_WORDS)))
 _FOREIGN_JIT = lazy_pattern(r"(?:^|\.)jit\.(?:script|compile)\w*$")

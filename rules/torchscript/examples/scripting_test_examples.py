@@ -160,8 +160,8 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         _NET + "def test_scripted():\n    net, x = Net(), torch.rand(2)\n    scripted = torch.jit.script(net)\n"
         "    torch.testing.assert_close(scripted(x), net(x))\n",
         _NET
-        + "def test_scripted():\n    net, x = Net(), torch.rand(2)\n    scripted = torch.export.export(net, (x,)).module()\n"
-        "    torch.testing.assert_close(scripted(x), net(x))\n",
+        + "def test_export():\n    net, x = Net(), torch.rand(2)\n    exported = torch.export.export(net, (x,)).module()\n"
+        "    torch.testing.assert_close(exported(x), net(x))\n",
         "unsafe",
         why="a test of the successor of a scripted module",
         path="test_net.py",
@@ -171,7 +171,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     Bad(
         "import torch\n\n\ndef f(x):\n    return x + 1\n\n\ndef test_jit():\n    x = torch.rand(2)\n"
         "    assert torch.equal(torch.jit.script(f)(x), f(x))\n",
-        "import torch\n\n\ndef f(x):\n    return x + 1\n\n\ndef test_jit():\n    x = torch.rand(2)\n"
+        "import torch\n\n\ndef f(x):\n    return x + 1\n\n\ndef test_compile():\n    x = torch.rand(2)\n"
         "    assert torch.equal(torch.compile(f, fullgraph=True)(x), f(x))\n",
         "unsafe",
         why="a test of the successor of a scripted function",

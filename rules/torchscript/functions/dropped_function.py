@@ -32,6 +32,7 @@ from torchlift.rules.torchscript.proofs.recorded_capture import (
 )
 from torchlift.rules.torchscript.values.kept_entry import plain_entry
 from torchlift.rules.torchscript.values.measured_beside import measured_beside
+from torchlift.rules.torchscript.values.script_readers import decorator_reader, unit_reader
 from torchlift.rules.torchscript.values.stale_comments import needed_as_said, stale_above, without_type_comment
 from torchlift.rules.torchscript.values.stale_names import without_second_name
 from torchlift.versions import TorchVersion
@@ -55,6 +56,7 @@ def without_decorator(
     elif (binding := _binding_of(view, node)) is not None:
         uses = read_uses(view, binding, context.project, drops=True)
     uses.doubts += filter(None, (needed_as_said(view, node),))
+    _of_decorators(view, above, uses, context)
     if below:
         uses.doubts.append(f"scripting left out what `@{one_line(view, below[0])}` does, which is done from now on")
     rewrites: tuple[Rewrite, ...] = (DropDecorator(view.span(decorator)),)
@@ -76,6 +78,17 @@ def without_decorator(
             rewrites = (ReplaceExpression(view.span(decorator), Template(spelling.text)), *spelling.imports)
             title, needs = "Put `@torch.compile` in its place", _COMPILE_SINCE
     return _verdict(title, rewrites, (view, node), uses, use, context, needs=needs)
+
+
+def _of_decorators(view: ModuleView, above: list[ast.expr], uses: FunctionUses, context: Context) -> None:
+    """What the decorators do that were handed a scripted function so far."""
+    for decorator in above:
+        asked, read = decorator_reader(view, decorator, context.project)
+        shown = one_line(view, decorator)
+        if asked is not None:
+            uses.refusals.append(f"`@{shown}` is handed the scripted function, which {asked} needs as such")
+        elif not read:
+            uses.doubts.append(f"`@{shown}` is handed the scripted function, and what it does with it was not read")
 
 
 def without_call(
@@ -122,6 +135,10 @@ def without_call(
             title, compiled = f"Do not check any more that `{shown}` can be scripted", None
             if (around := handler_around(view, call)) is not None:
                 uses.doubts.append(f"`{around}` around it takes the error of a function that cannot be scripted")
+            place, here = unit_reader(view, context.project)
+            if place is not None:
+                found = uses.refusals if here else uses.doubts
+                found.append(f"{place} looks through everything that was scripted, and would not find it")
             return _fix(title, rewrites, uses, [])
         case ast.IfExp(test=test, body=body, orelse=orelse) if test is not call and compiled is None:
             other = orelse if body is call else body

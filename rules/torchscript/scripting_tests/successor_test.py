@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from torchlift.finding import ReplaceExpression, Rewrite, Template
 from torchlift.rules.torchscript.modules.scripted_module import read_scripted_module
 from torchlift.rules.torchscript.scripting_tests.scripted_values import LOAD, SAVE, ScriptedValues
+from torchlift.rules.torchscript.scripting_tests.successor_names import without_old_names
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
 
-def successor(values: ScriptedValues) -> tuple[Rewrite, ...] | None:
+def successor(values: ScriptedValues) -> tuple[tuple[Rewrite, ...], list[str]] | None:
     """Rewrites that put `torch.export.export` of a module, or `torch.compile` of a function, where the test scripts.
 
-    None where the test does something with the scripted value that the successors do not serve.
+    With clauses about names that change with it. None where the test does something with the scripted value that the
+    successors do not serve.
     """
     uses = [use for use in values.uses if use.kind != "isinstance"]
     if not uses or any(use.call is None or use.target in {LOAD, SAVE} for use in uses):
@@ -23,20 +25,25 @@ def successor(values: ScriptedValues) -> tuple[Rewrite, ...] | None:
     if values.script_only(values.function) or any(values.helper(node) for node in _calls(values.function)):
         return None
     rewrites: list[Rewrite] = []
+    calls: list[tuple[ast.Call, str]] = []
     for use in uses:
         assert use.call is not None
         captured = _captured(values, use, use.call)
         if captured is None:
             return None
-        rewrites += captured
-    return tuple(rewrites)
+        name, changes = captured
+        calls.append((use.call, name))
+        rewrites += changes
+    names, told = without_old_names(values.view, values.function, values.project, calls)
+    return (*rewrites, *names), told
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
     yield from (child for child in walk(node) if isinstance(child, ast.Call))
 
 
-def _captured(values: ScriptedValues, use: Use, call: ast.Call) -> tuple[Rewrite, ...] | None:
+def _captured(values: ScriptedValues, use: Use, call: ast.Call) -> tuple[str, tuple[Rewrite, ...]] | None:
+    """What captures in the place of `call`, by its qualified name, and the rewrites that write it there."""
     view = values.view
     if call not in values.makers or use.target not in {"torch.jit.script", "torch.jit.trace"}:
         return None
@@ -54,7 +61,7 @@ def _captured(values: ScriptedValues, use: Use, call: ast.Call) -> tuple[Rewrite
     text = (
         f"{spelled.text}($module, fullgraph=True)" if inputs is None else f"{spelled.text}($module, ({given})).module()"
     )
-    return (ReplaceExpression(view.span(call), Template(text, tuple(parts))), *spelled.imports)
+    return name, (ReplaceExpression(view.span(call), Template(text, tuple(parts))), *spelled.imports)
 
 
 def _calls_of(view: ModuleView, call: ast.Call) -> Iterator[ast.Call]:

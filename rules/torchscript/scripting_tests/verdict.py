@@ -373,9 +373,10 @@ def _deleted(
         return WholeVerdict(f"Not rewritten: {advice}.", None)
     tested = successor(values) if intent.tests == "successor" else None
     if tested is not None:
+        doubts = ["only a run tells whether what was scripted can be captured, and for which inputs", *tested[1]]
         return WholeVerdict(
-            "Needs review: only a run tells whether what was scripted can be captured, and for which inputs.",
-            Fix("Test its successor instead", Safety.UNSAFE, tested, _SUCCESSORS),
+            f"Needs review: {sentence(doubts)}",
+            Fix("Test its successor instead", Safety.UNSAFE, tested[0], _SUCCESSORS),
         )
     near = next(near_twins(view, function, values), None)
     less = f" `{near.name}` on line {near.lineno} makes or calls it in other ways." if near is not None else ""

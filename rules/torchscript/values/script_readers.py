@@ -18,6 +18,19 @@ from torchlift.view.walk import walk
 _ASKED = OF_MODULES - {"save"}  # classes of the project may have one of their own
 _TYPES = lazy_pattern(r"\b(?:ScriptModule|RecursiveScriptModule|TopLevelTracedModule|TracedModule|ScriptFunction)\b")
 _OTHERS = frozenset({"torch", "torchvision", "torchaudio", "numpy", ""})
+_OF_COMPILER = lazy_pattern(r"(?i)(?:^|[._])(?:torch)?(?:jit|script)(?:$|[._])|torchscript")
+_QUIET = (
+    "functools.",
+    "pytest.",
+    "unittest.",
+    "typing.",
+    "torch.no_grad",
+    "torch.inference_mode",
+    "torch.enable_grad",
+    "parameterized.",
+)
+_QUIET_NAMES = frozenset({"staticmethod", "classmethod", "property", "abc.abstractmethod"})
+_UNIT = "_python_cu"
 _MOST_STEPS = 4
 _MOST_FILES = 5
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -32,6 +45,41 @@ def script_reader(view: ModuleView, call: ast.Call, node: ast.expr, project: Pro
     if takes_torchscript(name) and not name.startswith("torch.jit."):
         return f"{view.path}:{call.lineno}"
     return next(_asked(view, call, node, project, _MOST_STEPS, set()), None)
+
+
+def decorator_reader(view: ModuleView, decorator: ast.expr, project: Project) -> tuple[str | None, bool]:
+    """`path:line` of the first such question in a decorator, or what it is named by where its name tells; and whether it was read."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    name = view.possible_name(called)
+    if name.startswith(_QUIET) or name in _QUIET_NAMES:
+        return None, True
+    root = called
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    made = view.definition(root)
+    if made is not None and isinstance(made.value, ast.Call):
+        name = f"{view.possible_name(made.value.func)}.{name}"
+    if _OF_COMPILER.search(name) is not None:
+        return f"`{name.strip('.')}`", True
+    callees = list(_callees(view, ast.Call(func=called, args=[], keywords=[]), project)) if view.parent(called) else []
+    for home, function, bound in callees:
+        for inner in (item for item in walk(function) if isinstance(item, _FUNCTIONS)):
+            names = [argument.arg for argument in (*inner.args.posonlyargs, *inner.args.args)]
+            for first in names[bound if inner is function else 0 :][:1]:
+                asked = next(_asked_inside(home, inner, first, project, _MOST_STEPS, set()), None)
+                if asked is not None:
+                    return asked, True
+    return None, bool(callees)
+
+
+def unit_reader(view: ModuleView, project: Project) -> tuple[str | None, bool]:
+    """`path:line` of the first look through everything that was ever scripted, and whether it is in the file in view."""
+    paths = sorted(path for path in project.files_holding(_UNIT) if project.is_python(path))
+    place = next((path for path in paths if path == view.path), next(iter(paths), None))
+    if place is None:
+        return None, False
+    lines = project.source(place).text.splitlines()
+    return f"{place}:{next(number for number, line in enumerate(lines, 1) if _UNIT in line)}", place == view.path
 
 
 def _asked(
