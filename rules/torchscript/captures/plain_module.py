@@ -42,7 +42,7 @@ from torchlift.rules.torchscript.proofs.recorded_capture import (
 )
 from torchlift.rules.torchscript.values.gradient_mode import without_gradient
 from torchlift.rules.torchscript.values.kept_entry import plain_entry
-from torchlift.rules.torchscript.values.measured_beside import measured_beside
+from torchlift.rules.torchscript.values.measured_beside import measured_beside, measured_by_choice
 from torchlift.rules.torchscript.values.plain_follower import follow_plain
 from torchlift.rules.torchscript.values.plain_uses import plain_uses
 from torchlift.rules.torchscript.values.script_readers import unit_reader
@@ -123,6 +123,7 @@ def plain_module(use: Use, context: Context, node: ast.expr, *, traced: bool) ->
         if place is not None:
             swap.doubt(f"{place} looks through everything that was scripted, and would not find it")
         return _thrown_away(swap)
+    swap.doubt(*filter(None, (measured_by_choice(view, call),)))
     other = without_capture(view, life, node)
     if other is None or not other.optional:
         swap.doubt(*(f"the value {found.clause}" for found in uses), asks="run")

@@ -16,6 +16,7 @@ from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.rules.torchscript.facts.value_consumers import advice_for, takes_torchscript
 from torchlift.rules.torchscript.modules.scripted_module import read_scripted_module
 from torchlift.rules.torchscript.scripting_tests.checks import called_name
+from torchlift.rules.torchscript.scripting_tests.handed_on import exported_instead, given_back, may_be_scripted
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import (
@@ -43,6 +44,9 @@ from torchlift.view.walk import walk
 _CODE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _LIBRARIES = ("torch.", "numpy.", "copy.")
+
+
+_WAYS = (ast.If, ast.For, ast.While, ast.IfExp)
 
 
 class CannotReplace(Exception):
@@ -148,13 +152,15 @@ class UnscriptedBody:
         for use in self.values.uses:
             scripts = use.kind == "decorator" and use.target == "torch.jit.script"
             if scripts and isinstance(use.node, ast.expr) and self._stays(use.node):
+                if isinstance(self.view.parent(self.view.parent(use.node)), ast.ClassDef):
+                    raise CannotReplace("a scripted function in a class body is called without `self`")
                 self.rewrites.append(DropDecorator(self.view.span(use.node)))
                 if isinstance(function := self.view.parent(use.node), ast.FunctionDef):
                     self.doubts += self._traced_later(function)
 
     def _traced_later(self, function: ast.FunctionDef) -> Iterator[str]:
-        """A clause about a function with branches that the test hands to code which may trace it."""
-        branch = next((node for node in walk(function) if isinstance(node, (ast.If, ast.For, ast.While))), None)
+        """A clause about a function with branches, or that reads sizes, which the test hands to code that may trace it."""
+        branch = next((node for node in walk(function) if isinstance(node, _WAYS) or _reads_size(node)), None)
         bound = self.view.scope_at(function).bindings.get(function.name, [])
         place = first_tracer(self.values.project) if branch is not None and len(bound) == 1 else None
         if place is None or branch is None:
@@ -164,9 +170,10 @@ class UnscriptedBody:
             here = isinstance(call, ast.Call) and call.func is read
             around = [one for one in self.view.ancestors(read) if isinstance(one, _CODE)]
             if not here or around[:1] != [self.view.function_of(function)]:
+                kept = "sizes that are read" if _reads_size(branch) else "branch"
                 yield (
-                    f"{place} traces or exports to ONNX, and a trace keeps the branch on line {branch.lineno} of a scripted "
-                    f"`{function.name}` only"
+                    f"{place} traces or exports to ONNX, and a trace keeps the {kept} on line {getattr(branch, 'lineno', 0)} of a "
+                    f"scripted `{function.name}` only"
                 )
                 return
 
@@ -193,6 +200,9 @@ class UnscriptedBody:
         if isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1:
             target = statement.targets[0]
             if isinstance(target, ast.Name) and self._rename(statement, target, given):
+                return
+            if isinstance(target, ast.Name) and self._is_bound_alike(statement, target, given):
+                self._delete(statement)
                 return
         span = self.view.span(call)
         simple = isinstance(given, _PLAIN)
@@ -243,6 +253,19 @@ class UnscriptedBody:
         self._delete(statement)
         return True
 
+    def _is_bound_alike(self, statement: ast.Assign, target: ast.Name, given: ast.expr) -> bool:
+        """Whether an `if` without an `else` binds a name to what the one statement before binds it to."""
+        around, binding = self.view.parent(statement), self.view.bound_by(target)
+        if not isinstance(around, ast.If) or around.orelse or binding is None or binding.scope.kind != "function":
+            return False
+        others = [other for other in binding.scope.bindings[binding.name] if other is not binding]
+        first = others[0] if len(others) == 1 else None
+        if first is None or first.value is None or first.statement is None or not isinstance(given, ast.Name):
+            return False
+        block = self.view.block(around)
+        before = first.statement in block and block.index(first.statement) == block.index(around) - 1
+        return before and ast.dump(first.value) == ast.dump(given)
+
     def _source(self, given: ast.expr) -> tuple[ast.expr, Binding] | None:
         """A name, or an attribute of one, that means what `given` does and stays, with what binds the name."""
         root = given
@@ -291,6 +314,8 @@ class UnscriptedBody:
         for call, module in self.values.makers.items():
             if not self._stays(call):
                 continue
+            if (exported := exported_instead(self.values, call)) is not None:
+                raise NotTheSame(f"line {exported} exports in its place, so what gets the value wants a capture")
             if self.values.target(call) == LIGHTNING and not self._evaluated(module):
                 self.doubts.append(
                     f"`to_torchscript` captures in eval mode, and `{one_line(self.view, module)}` runs in the mode that it is in"
@@ -313,6 +338,10 @@ class UnscriptedBody:
             patched = self._patched(call)
             if patched is not None:
                 self.doubts.append(f"it runs under `{patched}`, which may do nothing for plain code")
+        about, needed = given_back(self.values)
+        if about is not None and needed:
+            raise NotTheSame(about)
+        self.doubts += filter(None, (about,))
         for node in walk(self.values.function):
             if isinstance(node, ast.Call) and self._stays(node):
                 self._weigh_call(node)
@@ -366,7 +395,7 @@ class UnscriptedBody:
                 f"the value is handed to `{self.view.text(node.func)}` on line {node.lineno}, and {taker} needs it as TorchScript"
             )
         for argument in given:
-            if self.values.original(argument) is None or (where := self._taker(node)) is None:
+            if not may_be_scripted(self.values, argument) or (where := self._taker(node)) is None:
                 continue
             if (reader := script_reader(self.view, node, argument, self.values.project)) is not None:
                 shown = self.view.text(node.func)
@@ -409,3 +438,7 @@ class UnscriptedBody:
                     if isinstance(item.context_expr, ast.Call) and "patch" in called_name(item.context_expr).lower():
                         return self.view.text(item.context_expr)
         return None
+
+
+def _reads_size(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in {"shape", "size", "numel", "ndim", "dim"}

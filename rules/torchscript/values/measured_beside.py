@@ -16,6 +16,8 @@ _MAKERS = ("torch.jit.",)
 
 def measured_beside(view: ModuleView, call: ast.Call, value: ast.expr) -> str | None:
     """A clause about what measures `value` beside its capture `call`; None where nothing is measured, or only one of them."""
+    if (chosen := measured_by_choice(view, call)) is not None:
+        return chosen
     root = view.definition(value) if isinstance(value, ast.Name) else None
     if root is None or not _measures(view):
         return None
@@ -30,6 +32,19 @@ def measured_beside(view: ModuleView, call: ast.Call, value: ast.expr) -> str | 
                 f"this file measures time, and what stands for the scripted `{shown}` is `{shown}` itself from now on, which "
                 f"line {read.lineno} uses already: delete what measures it again"
             )
+    return None
+
+
+def measured_by_choice(view: ModuleView, call: ast.Call) -> str | None:
+    """A clause about a benchmark that scripts where it is told to, and would measure plain code by that name."""
+    child: ast.AST = call
+    for around in view.ancestors(call) if _FILE.search(view.path.rpartition("/")[2]) else ():
+        if isinstance(around, ast.If) and child is not around.test:
+            shown = one_line(view, around.test)
+            return f"this file measures time, and what `{shown}` on line {around.lineno} chooses is measured plain from now on"
+        if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return None
+        child = around
     return None
 
 

@@ -35,7 +35,11 @@ def changed(folder: Path, files: dict[str, str]) -> tuple[str, str]:
 
 
 def files(bases: str = "", value: str = "torch.rand(2)", **others: str) -> dict[str, str]:
-    return {"test_net.py": body(TEST.format(bases=bases, value=value)), "base.py": BASE.format(name="test_smoke"), **others}
+    return {
+        "test_net.py": body(TEST.format(bases=bases, value=value)),
+        "base.py": BASE.format(name="test_smoke"),
+        **others,
+    }
 
 
 def test_the_name_of_the_test_and_of_what_it_captures_say_what_they_are(tmp_path: Path) -> None:

@@ -1,0 +1,105 @@
+"""Where what a test captures goes: to callers, to what else is exported in its place, to a class body."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dropped_scripting import body, migrated
+
+CONVERT = "\n\ndef converted(value):\n    return value\n\n\n"
+EXPORTED = """\
+def test_net(method):
+    net, x = Net(), torch.rand(2)
+    if method == "jit":
+        found = torch.jit.trace(net, (x,))
+    else:
+        found = torch.export.export(net, (x,))
+    assert registry.converted(found) is not None
+"""
+
+
+def test_a_trace_stays_where_a_program_is_exported_in_its_place(tmp_path: Path) -> None:
+    changed, found = migrated(tmp_path, {"test_net.py": body("import registry\n\n\n" + EXPORTED)}, unsafe=True)
+    assert changed == {}
+    assert "line 17 exports in its place, so what gets the value wants a capture" in (found[0].help or "")
+
+
+HELPER = """\
+def capture(net, scripted):
+    assert net is not None
+    if scripted:
+        net = torch.jit.script(net)
+    return net
+
+
+def test_net():
+    {then}
+"""
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "assert capture(Net(), True)(torch.ones(2)).sum() == 4",
+        "net = capture(Net(), True)\n    net.eval()\n    assert net(torch.ones(2)).sum() == 4",
+    ],
+)
+def test_a_helper_whose_value_is_only_called_gives_the_plain_one(then: str, tmp_path: Path) -> None:
+    changed, _ = migrated(tmp_path, {"test_net.py": body(HELPER.format(then=then))})
+    assert "torch.jit" not in changed["test_net.py"]
+
+
+def test_a_helper_whose_value_is_handed_on_is_left_to_review(tmp_path: Path) -> None:
+    text = "import coreml\n\n\n" + HELPER.format(then="assert coreml.convert(capture(Net(), True))")
+    changed, found = migrated(tmp_path, {"test_net.py": body(text)})
+    assert changed == {}
+    assert "`capture` gives back on line 16 what is plain then, and what test_net.py:20 does with it" in (
+        found[0].help or ""
+    )
+
+
+OWNED = """\
+def test_net(run):
+    class Whole(torch.nn.Module):
+        def forward(self, x):
+            return self.width(x)
+
+        @torch.jit.script
+        def width(x):
+            return torch.tensor(x.shape[1])
+
+    assert run(Whole())
+"""
+
+
+def test_a_scripted_function_in_the_class_of_a_test_stays(tmp_path: Path) -> None:
+    assert migrated(tmp_path, {"test_net.py": body(OWNED)}, unsafe=True)[0] == {}
+
+
+def test_a_choice_between_a_value_and_itself_goes(tmp_path: Path) -> None:
+    same = "def test_net(jit):\n    f = double\n    if jit:\n        f = torch.jit.script(double)\n    assert f(torch.ones(2)).sum() == 4\n"
+    changed, _ = migrated(tmp_path, {"test_net.py": body("def double(x):\n    return 2 * x\n\n\n" + same)})
+    assert "    f = double\n    assert f(" in changed["test_net.py"]
+
+
+BENCHMARK = """\
+import time
+
+import torch
+
+
+def main(net, x, jit):
+    net.eval()
+    if jit:
+        net = torch.jit.script(net)
+    start = time.perf_counter()
+    net(x)
+    return time.perf_counter() - start
+"""
+
+
+def test_a_benchmark_that_scripts_where_it_is_told_to_is_left_to_review(tmp_path: Path) -> None:
+    changed, found = migrated(tmp_path, {"benchmark.py": BENCHMARK})
+    assert changed == {}
+    assert "what `jit` on line 8 chooses is measured plain from now on" in (found[0].help or "")
