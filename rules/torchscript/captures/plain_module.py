@@ -118,11 +118,8 @@ def plain_module(use: Use, context: Context, node: ast.expr, *, traced: bool) ->
         swap.doubts += swap.recorded.left_of(())
     if life.form == "discarded":
         place, here = unit_reader(view, context.project)
-        if here:
-            return None
-        if place is not None:
-            swap.doubt(f"{place} looks through everything that was scripted, and would not find it")
-        return _thrown_away(swap)
+        swap.doubt(*([f"{place} looks through everything that was scripted, and would not find it"] if place else []))
+        return None if here else _thrown_away(swap)
     swap.doubt(*filter(None, (measured_by_choice(view, call),)))
     other = without_capture(view, life, node)
     if other is None or not other.optional:

@@ -80,6 +80,16 @@ def without_decorator(
     return _verdict(title, rewrites, (view, node), uses, use, context, needs=needs)
 
 
+def _of_check(view: ModuleView, call: ast.Call, uses: FunctionUses, context: Context) -> None:
+    """Who notices that a function is scripted although the result is thrown away."""
+    if (around := handler_around(view, call)) is not None:
+        uses.doubts.append(f"`{around}` around it takes the error of a function that cannot be scripted")
+    place, here = unit_reader(view, context.project)
+    if place is not None:
+        found = uses.refusals if here else uses.doubts
+        found.append(f"{place} looks through everything that was scripted, and would not find it")
+
+
 def _of_decorators(view: ModuleView, above: list[ast.expr], uses: FunctionUses, context: Context) -> None:
     """What the decorators do that were handed a scripted function so far."""
     for decorator in above:
@@ -133,12 +143,7 @@ def without_call(
         case ast.Expr():
             rewrites = (DeleteStatement(view.span(parent)),)
             title, compiled = f"Do not check any more that `{shown}` can be scripted", None
-            if (around := handler_around(view, call)) is not None:
-                uses.doubts.append(f"`{around}` around it takes the error of a function that cannot be scripted")
-            place, here = unit_reader(view, context.project)
-            if place is not None:
-                found = uses.refusals if here else uses.doubts
-                found.append(f"{place} looks through everything that was scripted, and would not find it")
+            _of_check(view, call, uses, context)
             return _fix(title, rewrites, uses, [])
         case ast.IfExp(test=test, body=body, orelse=orelse) if test is not call and compiled is None:
             other = orelse if body is call else body

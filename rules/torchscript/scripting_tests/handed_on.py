@@ -41,7 +41,7 @@ def exported_instead(values: ScriptedValues, call: ast.Call) -> int | None:
 
 def given_back(values: ScriptedValues) -> tuple[str | None, bool]:
     """A clause about what a helper of tests gives back, where that may be scripted, and whether it is needed as such."""
-    function, view, project = values.function, values.view, values.project
+    function, project = values.function, values.project
     returned = next(
         (
             item

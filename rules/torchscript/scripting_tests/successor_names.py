@@ -10,6 +10,7 @@ from itertools import pairwise
 from torchlift.finding import ReplaceExpression, ReplaceText, Rewrite, Template
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
+from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted
 from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode
 from torchlift.rules.torchscript.scripting_tests.scripting_helpers import may_be_subclassed
@@ -20,6 +21,7 @@ from torchlift.view.walk import walk
 _OLD = frozenset("jit jitted script scripted scripting scriptable torchscript trace traced tracing".split())
 _VERBS = {"torch.compile": "compile", "torch.export.export": "export"}
 _SELECTION = lazy_pattern(r"\bpy\.?test\b[^\n|;&]*?\s-k[ =]\s*(?P<quote>[\"'])(?P<words>[^\"'\n]+)(?P=quote)")
+_MOST_BASES = 6
 _JOINS = frozenset({"and", "or", "not"})
 
 
@@ -103,12 +105,10 @@ def _lacks(view: ModuleView, base: ast.expr, project: Project, names: set[str], 
     name = view.certain_name(base)
     if name.startswith(("unittest.", "torch.testing.")):
         return True
-    here = view.definition(base)
-    home, node = (view, here.node) if here is not None and isinstance(here.node, ast.ClassDef) else (None, None)
-    if home is None and (found := project.binding(name, view.path)) is not None:
-        home, node = found[0], found[1].node
-    if home is None or not isinstance(node, ast.ClassDef) or depth > len(names) + 4:
+    found = definition_of(view, base, project, ast.ClassDef)
+    if found is None or depth > _MOST_BASES:
         return False
+    home, node = found
     if any(isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)) and item.name in names for item in node.body):
         return False
     return all(

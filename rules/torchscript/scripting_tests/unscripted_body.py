@@ -152,10 +152,11 @@ class UnscriptedBody:
         for use in self.values.uses:
             scripts = use.kind == "decorator" and use.target == "torch.jit.script"
             if scripts and isinstance(use.node, ast.expr) and self._stays(use.node):
-                if isinstance(self.view.parent(self.view.parent(use.node)), ast.ClassDef):
+                function = self.view.parent(use.node)
+                if function is not None and isinstance(self.view.parent(function), ast.ClassDef):
                     raise CannotReplace("a scripted function in a class body is called without `self`")
                 self.rewrites.append(DropDecorator(self.view.span(use.node)))
-                if isinstance(function := self.view.parent(use.node), ast.FunctionDef):
+                if isinstance(function, ast.FunctionDef):
                     self.doubts += self._traced_later(function)
 
     def _traced_later(self, function: ast.FunctionDef) -> Iterator[str]:
