@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from torchlift.doctor.checks.registry import all_checks
+from torchlift.doctor.errors import lines
 from torchlift.doctor.errors.first_cause import Assessment, first_cause
 from torchlift.doctor.errors.known_error import KnownError
 from torchlift.doctor.errors.lines import UnreadableText, chunks_of
@@ -236,11 +237,13 @@ def test_what_is_no_text_is_said_to_be_none(data: bytes, says: str) -> None:
         found(data)
 
 
-def test_a_message_across_the_end_of_a_chunk_is_found_with_its_line() -> None:
-    for size in range((1 << 20) - 40, (1 << 20) + 10, 24):
+def test_a_message_across_the_end_of_a_chunk_is_found_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = 1 << 13
+    monkeypatch.setattr(lines, "_SIZE", end)
+    for size in range(end - 40, end + 10, 8):
         finding = found("x" * size + "\nRuntimeError: No CUDA GPUs are available\n")
         assert finding.first is not None and (finding.first.row.id, finding.first.place.line) == ("no-gpus", 2)
-    finding = found("x" * ((1 << 20) - 20) + " RuntimeError: No CUDA GPUs are available " + "y" * 100_000)
+    finding = found("x" * (end - 20) + " RuntimeError: No CUDA GPUs are available " + "y" * 100_000)
     assert finding.first is not None and (finding.first.place.line, len(finding.first.place.text) < 500) == (1, True)
 
 
@@ -250,7 +253,7 @@ def test_a_large_log_is_read_in_little_memory_and_time() -> None:
     line = (
         b"[rank3]: 2026-05-01 12:00:00,123 INFO step 1234 loss 0.1234 memory 12 GiB on the device, not available yet\n"
     )
-    size = 30 << 20
+    size = 14 << 20
 
     class Log(io.RawIOBase):
         left = size
@@ -265,5 +268,5 @@ def test_a_large_log_is_read_in_little_memory_and_time() -> None:
     finding = first_cause(chunks_of(Log()))  # type: ignore[arg-type]
     seconds, peak = time.process_time() - begun, tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert finding.lines > 200_000 and finding.verdict == "unknown"
-    assert peak < 60 << 20 and seconds < 60, (peak, seconds)
+    assert finding.lines > 120_000 and finding.verdict == "unknown"
+    assert peak < size and seconds < 20, (peak, seconds)
