@@ -21,6 +21,7 @@ _MOST_COMBINED = 64
 """Sets of words for one alternative whose groups stand for each other's choices."""
 _DIGITS = "0123456789"
 _NOT_IN_NAMES = re.compile(r"[^\w.+:/@=<>~-]")
+_NOT_IN_SENTENCES = re.compile(r"[^\w.+:/@=<>~\\ -]")
 _LONGEST_NAME = 80
 _LONGEST_MESSAGE = 1200
 """Characters from the beginning of a match in which its values stand."""
@@ -43,8 +44,10 @@ def _owner(symbol: str) -> str:
     return symbol[head.end() :][: int(head[1])] if head else ""
 
 
-def filled(text: str, match: re.Match[str], terms: Iterable[tuple[str, str]] = ()) -> str:
-    """A cause, remedy or command in which the names of the pattern's groups stand in braces, with what they matched."""
+def filled(
+    text: str, match: re.Match[str], terms: Iterable[tuple[str, str]] = (), foreign: re.Pattern[str] = _NOT_IN_NAMES
+) -> str:
+    """A cause, remedy or command in which the names of the pattern's groups stand in braces, with what they matched less what is foreign there."""
     if not match.re.groupindex:
         return text
     # A group that matched nothing is left out of the sentence; one of another alternative is not named.
@@ -53,7 +56,7 @@ def filled(text: str, match: re.Match[str], terms: Iterable[tuple[str, str]] = (
         if value is not None:
             named[name.rstrip(_DIGITS)] = value or named.get(name.rstrip(_DIGITS), "")
     # Only what names consist of: the text that is read may be hostile.
-    said = {name: _NOT_IN_NAMES.sub("", value)[:_LONGEST_NAME].strip(":") for name, value in named.items()}
+    said = {name: " ".join(foreign.sub("", value)[:_LONGEST_NAME].split()).strip(": ") for name, value in named.items()}
     said["meaning"] = dict(terms).get(said.get("term", ""), "")
     said["owner"] = _owner(said.get("symbol", ""))
     empty = {name for name, value in named.items() if not value}
@@ -68,7 +71,7 @@ def worded(row: KnownError, match: re.Match[str], around: str = "") -> KnownErro
         row = _spoken_for(row, match, around)
     if not match.re.groupindex:
         return row
-    cause, remedy = (filled(text, match, row.terms) for text in (row.cause, row.remedy))
+    cause, remedy = (filled(text, match, row.terms, _NOT_IN_SENTENCES) for text in (row.cause, row.remedy))
     command = None if row.command is None else filled(row.command, match, row.terms)
     return replace(row, cause=cause, remedy=remedy, command=command)
 

@@ -166,7 +166,7 @@ ROWS = (
     ),
     KnownError(
         id="semaphores-remark",
-        pattern=r"resource_tracker: There appear to be \d{1,9} leaked (?:semaphore|shared_memory|folder)",
+        pattern=r"(?:resource|semaphore)_tracker: There appear to be \d{1,9} leaked (?:semaphore|shared_memory|folder)",
         cause="Python cleans up what a process left that ended without being able to: this line is an echo. Alone at the end of a log, with nothing before it, the process was killed (memory) or crashed",
         remedy="Look for the first error above it. Where there is none: the exit status (echo $?: 137 killed, 139 crashed), dmesg for the OOM killer; on a Mac memory pressure; num_workers=0 and PYTHONFAULTHANDLER=1 show more",
         command="PYTHONFAULTHANDLER=1 python PROGRAM; echo $?",

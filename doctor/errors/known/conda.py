@@ -113,8 +113,21 @@ ROWS = (
         sources=(_CONDA,),
     ),
     KnownError(
+        id="conda-package-for-another-python",
+        pattern=r"package (?P<package>[\w.-]{1,60}?)-(?P<release>\d[\w.]{0,20})-\S{1,40} requires python(?:_abi)? (?P<python>[\w.,>=<*!|]{1,40})[^\n]{0,40}|(?P<package2>[\w.-]{1,60}) (?P<release2>[\d.*]{1,14}) would require[\s│├└─]{0,20}python (?P<python2>[\w.,>=<*!|]{1,40})|(?P<package3>[\w.-]{1,60})[^\n]{0,40} -> python\[?(?:version=)?'?(?P<python3>[\w.,>=<*!|]{1,60})",
+        cause="conda has {package} {release} only for other Pythons ({python}) than the one that the environment has or that was asked for",
+        remedy="Make the environment with a Python that {package} {release} has a build for (conda create -n new python=3.10, a number from the list in the message), or leave {package}'s release open so that a newer one is taken, or install it with pip in an environment with that Python. conda search {package} lists its builds and their Pythons (py310 is 3.10)",
+        command="conda search {package}",
+        checks=("python-version",),
+        says=(
+            "LibMambaUnsatisfiableError: Encountered problems while solving:\n  - package numpy-1.21.3-py310h6e1bb13_1 requires python >=3.10,<3.11.0a0, but none of the providers can be installed",
+        ),
+        sources=(thread("espnet/espnet", 5208),),
+        likely=True,
+    ),
+    KnownError(
         id="conda-unsatisfiable",
-        pattern=r"LibMambaUnsatisfiableError(?![^!]{0,200}__cuda)|failed with initial frozen solve|The following specifications were found to be incompatible with (each other|the existing python|your system)|Could not solve for environment specs",
+        pattern=r"LibMambaUnsatisfiableError(?![^!]{0,400}(?:__cuda|requires python|would require))|failed with initial frozen solve|The following specifications were found to be incompatible with (each other|the existing python|your system)|Could not solve for environment specs",
         cause="conda found no set of packages that satisfies all requests: releases of torch, CUDA and Python exclude each other, or the channel pytorch, which ended with torch 2.5, is asked "
         "for a newer one",
         remedy="Install torch with pip into a fresh environment (conda create -n new python=3.12), or take pytorch from conda-forge alone",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
-from torchlift.doctor.errors.known.several_causes import CUDA_UNKNOWN, NO_GPU_SEEN
+from torchlift.doctor.errors.known.several_causes import CUDA_UNKNOWN, NO_DEVICE, NO_GPU_SEEN
 from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch_file
 
 _FAKE = "torch 2.15.0 against a libcuda that fails on purpose, measured 2026-11-21"
@@ -281,11 +281,20 @@ ROWS = (
     ),
     KnownError(
         id="no-gpus",
-        pattern=r"No CUDA GPUs|no CUDA-capable device|CUDA_ERROR_NO_DEVICE|no CUDA-capable device is detected"
+        causes=NO_DEVICE,
+        command="nvidia-smi; env | grep -E 'VISIBLE|SLURM_JOB_GPUS'",
+        pattern=r"(?:No CUDA GPUs|no CUDA-capable device|CUDA_ERROR_NO_DEVICE|no CUDA-capable device is detected)(?![^\0]{0,120}c10.hip)"
         + cuda_codes(100),
-        cause="CUDA sees no GPU: CUDA_VISIBLE_DEVICES hides them, or the container was given none",
-        remedy="Look at CUDA_VISIBLE_DEVICES (empty or -1 hides every GPU)",
-        checks=("cuda-visible-devices", "mig", "driver-missing", "driver-not-loaded", "nvml-and-cuda-disagree"),
+        cause="The driver answers, and shows this process no GPU",
+        remedy="Run nvidia-smi in the same place (container, job, shell): no command or no card there means that the place has none; cards there, that this process hides them",
+        checks=(
+            "cuda-visible-devices",
+            "mig",
+            "driver-missing",
+            "driver-not-loaded",
+            "nvml-and-cuda-disagree",
+            "device-permissions",
+        ),
         says=(
             "RuntimeError: No CUDA GPUs are available",
             "RuntimeError: CUDA error: no CUDA-capable device is detected",

@@ -71,4 +71,15 @@ ROWS = (
             thread("hobincar/pytorch-video-feature-extractor", 5, "2019-11-19"),
         ),
     ),
+    KnownError(
+        id="weights-only-remark",
+        pattern=r"FutureWarning: You are using `torch\.load` with `weights_only=False`",
+        cause="torch 2.4 and 2.5 announce here that torch.load will read plain weights only from 2.6 on (weights_only=True); the program goes on",
+        remedy="Nothing now. Write weights_only=True where the file holds weights, or weights_only=False where it is trusted and holds more, so that 2.6 does not stop there: `torchlift migrate` finds these calls (TL501); a package's own call goes with its upgrade",
+        says=(
+            "FutureWarning: You are using `torch.load` with `weights_only=False` (the current default value), which uses the default pickle module implicitly.",
+        ),
+        sources=("torch 2.5.1, torch/serialization.py, by knowledge of it, 2026-11-26",),
+        level="warning",
+    ),
 )

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.known_error import (
-    NO_MODULE,
-    NO_PROCEDURE,
-    NOT_STARTED,
     UNREAD,
     KnownError,
     thread,
@@ -373,60 +370,6 @@ ROWS = (
         checks=("jetson-wheel",),
         says=("RuntimeError: PyTorch was compiled without NumPy support",),
         sources=(thread("ultralytics/yolov5", 2239, "2021-02-17"),),
-    ),
-    KnownError(
-        id="windows-extension-dll",
-        pattern=rf"DLL load failed while importing (?P<module>(?!_C:|torch|libtorch)[\w.]{{1,60}}): ({NO_MODULE})"
-        rf"|DLL load failed: ({NO_MODULE})|DLL load failed while importing (?P<module2>(?!_C\b|torch|libtorch)[\w.]{{1,60}})\.?$",
-        cause="A DLL that {module} needs is not found: those of torch (torch has to be imported first), of the CUDA release it was built with, or "
-        "of Visual C++",
-        remedy="Import torch before it; install {module} for this torch and CUDA; install Microsoft's Visual C++ Redistributable (x64). The tool Dependencies "
-        "shows which DLL it is",
-        checks=("missing-libraries", "extension-abi", "toolkit-mismatch"),
-        says=(
-            "ImportError: DLL load failed while importing nvdiffrast_plugin: The specified module could not be found.",
-        ),
-        sources=(thread("TencentARC/InstantMesh", 34, "2024-04-21"),),
-        likely=True,
-    ),
-    KnownError(
-        id="windows-extension-initialisation",
-        pattern=rf"DLL load failed while importing (?P<module>[\w.]{{1,60}}): ({NOT_STARTED})",
-        cause="A DLL of {module} does not start: mostly an older Visual C++ runtime was loaded before it (onnx 1.16.2 and newer, torch 2.4 and newer need "
-        "a new one), or two packages bring their own",
-        remedy="Install the newest Microsoft Visual C++ Redistributable (x64) and restart; import torch before the others; for onnx, another release",
-        checks=("missing-libraries",),
-        says=(
-            "ImportError: DLL load failed while importing onnx_cpp2py_export: A dynamic link library (DLL) initialization routine failed.",
-        ),
-        sources=(thread("vuer-ai/feature-splatting", 3),),
-        likely=True,
-    ),
-    KnownError(
-        id="windows-extension-procedure",
-        pattern=rf"DLL load failed while importing (?P<module>[\w.]{{1,60}}): ({NO_PROCEDURE})"
-        rf"|DLL load failed: ({NO_PROCEDURE})|The procedure entry point \S{{1,200}} could not be located",
-        cause="{module} was built for other releases of the DLLs that it uses than those that are found: another torch, Python or CUDA",
-        remedy="Install {module} for exactly this torch, CUDA and Python; see that no other folder on PATH has DLLs of the same names",
-        checks=("extension-abi", "companion-mismatch"),
-        says=(
-            "ImportError: DLL load failed while importing libtriton: The specified procedure could not be found.",
-            "ImportError: DLL load failed while importing _C: 找不到指定的程序。",
-        ),
-        sources=(UNREAD,),
-    ),
-    KnownError(
-        id="mac-library-not-loaded",
-        pattern=r"Library not loaded: (@rpath/)?(?P<library>[\w./+-]{1,120}\.dylib)|symbol not found in flat namespace '?(?P<library2>_\w{1,120})",
-        cause="macOS does not find {library}, which the module needs: it was built for another torch, or a library of Homebrew or conda was removed or renamed",
-        remedy="Install the package that raises it again, for this torch; libomp: brew install libomp; libjpeg and libpng: brew install jpeg libpng",
-        checks=("extension-abi", "companion-mismatch"),
-        says=(
-            "ImportError: dlopen(/venv/lib/python3.10/site-packages/torchvision/image.so, 0x0006): Library not loaded: @rpath/libjpeg.9.dylib",
-            "ImportError: dlopen(_C.so, 0x0002): symbol not found in flat namespace '__ZN2at4_ops10zeros_like4call'",
-        ),
-        sources=(UNREAD,),
-        likely=True,
     ),
     KnownError(
         id="library-of-another-release",

@@ -6,6 +6,22 @@ from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 _ABSENT = "torch has no wheel for this Python, operating system or processor on the index that was asked"
 
+_KNOWN_SINCE = (
+    ("75", " (7.5, Turing, is known from CUDA 10.0 on)"),
+    ("80", " (8.0, Ampere, is known from CUDA 11.0 on)"),
+    ("86", " (8.6, GeForce 30, is known from CUDA 11.1 on)"),
+    ("87", " (8.7, Jetson Orin, is known from CUDA 11.4 on)"),
+    ("88", " (8.8 is known from CUDA 13.0 on)"),
+    ("89", " (8.9, Ada, is known from CUDA 11.8 on)"),
+    ("90", " (9.0, Hopper, is known from CUDA 11.8 on)"),
+    ("100", " (10.0, Blackwell, is known from CUDA 12.8 on)"),
+    ("101", " (10.1 is known from CUDA 12.8 on; 13.0 calls it 11.0)"),
+    ("103", " (10.3 is known from CUDA 12.9 on)"),
+    ("110", " (11.0, Jetson Thor, is known from CUDA 13.0 on)"),
+    ("120", " (12.0, GeForce 50, is known from CUDA 12.8 on)"),
+    ("121", " (12.1, GB10, is known from CUDA 12.9 on)"),
+)
+
 ROWS = (
     KnownError(
         id="triton-without-wheel",
@@ -186,11 +202,11 @@ ROWS = (
     ),
     KnownError(
         id="toolkit-too-old-for-gpu",
-        pattern=r"Unsupported gpu architecture",
-        cause="The CUDA toolkit does not know the architecture that it is asked for: it is older than the GPU, or newer than "
-        "one that was dropped",
-        remedy="Install a toolkit that knows the GPU (12.8 for Blackwell, 11.8 for Ada and Hopper), or name another "
-        "architecture in TORCH_CUDA_ARCH_LIST",
+        command="nvcc --version; which -a nvcc; nvidia-smi --query-gpu=compute_cap --format=csv",
+        terms=_KNOWN_SINCE,
+        pattern=r"Unsupported gpu architecture(?: ?'?(?:compute|sm)_(?P<term>\d{2,3})[af]?'?)?",
+        cause="The CUDA toolkit that compiles is older than the GPU architecture that it is asked for{meaning}",
+        remedy="nvcc --version shows which toolkit compiles (often another one than expected: /usr/bin/nvcc of the distribution, or the first on PATH). Install one of the CUDA release that torch was built with, if that knows the GPU, else a newer pair of both; set CUDA_HOME to it and put its bin first on PATH. Where an older architecture will do: TORCH_CUDA_ARCH_LIST='8.0+PTX' (a package that writes -gencode into its setup.py has to be edited there)",
         checks=("toolkit-mismatch", "gpu-architecture"),
         says=("nvcc fatal   : Unsupported gpu architecture 'compute_120'",),
         sources=(
@@ -341,9 +357,24 @@ ROWS = (
         likely=True,
     ),
     KnownError(
+        id="torch-from-source",
+        pattern=r"(?:Building wheel for|Failed building wheel for|Could not build wheels for|Failed to build) (?:pytorch|torch)\b(?!-|_)|You tried to install \"pytorch\"|torch-0\.1\.2",
+        cause="pip found no wheel of torch for this Python and platform, and took the last source package that PyPI has instead (torch 0.1.2 of 2017, or the placeholder named pytorch), which cannot be built: this Python is newer (or older) than the torch that was asked for, is 32-bit, or the platform has no wheels (musl, 32-bit Arm, an Intel Mac from torch 2.3 on)",
+        remedy="python -c 'import sys, struct, platform; print(sys.version, struct.calcsize(\"P\") * 8, platform.platform())' shows Python, its bits and the platform. Take a Python that this torch has wheels for (3.10 to 3.14 for the newest; `torchlift doctor` names it), in 64 bits, and install torch, not pytorch, from the index that `torchlift doctor` prints",
+        command="torchlift doctor",
+        checks=("python-version",),
+        wheel=True,
+        says=(
+            "Building wheel for torch (setup.py) ... error",
+            "ERROR: Failed building wheel for torch",
+            'Exception: You tried to install "pytorch". The package named for PyTorch is "torch"',
+        ),
+        sources=(thread("pytorch/pytorch", 34798), "pypi.org, torch and pytorch, by their names, 2026-11-26"),
+    ),
+    KnownError(
         id="package-setup-failed",
         pattern=r"metadata-generation-failed|(egg_info|bdist_wheel|editable_wheel|install) did not run successfully"
-        r"|Failed building wheel for|subprocess-exited-with-error|legacy-install-failure|ERROR: Command errored out with exit status \d|Getting requirements to build \w{1,20} did not run",
+        r"|Failed building wheel for|Building wheel for [^\n]{1,80}\.\.\. error|subprocess-exited-with-error|legacy-install-failure|ERROR: Command errored out with exit status \d|Getting requirements to build \w{1,20} did not run",
         cause="pip has no wheel of the package for this Python and platform, so that it built it from source, and that failed; this line only says so. In this order of frequency: this Python is newer than the release of the package, its setup.py needs torch or NumPy (an isolated build has none), a compiler, nvcc or a system library is missing",
         remedy="Look in the output above it for the first `error:`, `ModuleNotFoundError`, `fatal error`, `CMake Error` or `not found`. No module named torch: install with --no-build-isolation. Else look on the package's page on pypi.org for which Python there are wheels and take that one, or a newer release of the package. To let the cause be found: python -m pip install -v --no-cache-dir PACKAGE 2>&1 | tee build.log",
         command="torchlift doctor --explain-error build.log",

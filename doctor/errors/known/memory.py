@@ -116,6 +116,18 @@ ROWS = (
         likely=True,
     ),
     KnownError(
+        id="slurm-out-of-memory",
+        pattern=r"slurmstepd[\w.-]{0,40}: error: .{0,40}(?:oom-kill event|oom_kill event|exceeded (?:job|step) memory limit|Exceeded (?:job|step) memory limit)|error: \S{1,60}: task \S{1,20}: Out Of Memory|Some of (?:your processes|the step tasks) may have been killed by the cgroup out-of-memory handler|some of your processes may have been killed",
+        cause="The job used more of the host's memory (not the GPU's) than Slurm had been asked for, and the kernel killed a process of it",
+        remedy="sacct -j JOB -o JobID,State,ReqMem,MaxRSS,Elapsed (or seff JOB) shows what was asked and used. Ask for more with --mem=64G (or --mem-per-cpu, --mem-per-gpu): the default is often a few GiB a core; or use less: fewer data loader workers, one process that loads the model instead of one a GPU (low_cpu_mem_usage, mmap=True), no whole data set in lists",
+        command="sacct -j JOB -o JobID,State,ReqMem,MaxRSS,Elapsed",
+        says=(
+            "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1234.0.",
+            "slurmstepd: error: Exceeded job memory limit at some point.",
+        ),
+        sources=("slurm.schedmd.com, sacct and sbatch, by their names, 2026-11-26", thread("lanl/PyBNF", 118)),
+    ),
+    KnownError(
         id="out-of-memory-killer",
         pattern=r"Signal 9 \(SIGKILL\)|exit ?code ?:? -9\b|\(exitcode: -9\)|exits with return code = -9\b|Out of memory: Killed process|OOMKilled"
         r"|\boom-kill\b|oom_kill event|killed by signal: Killed|exceeded memory limit.{0,60}being killed"
@@ -123,13 +135,12 @@ ROWS = (
         cause="The kernel, or the scheduler, killed a process, nearly always because the host's memory (not the GPU's) ran out "
         "or a limit was reached",
         remedy="Look at the kernel log (dmesg) and the container's limit; load less at once: fewer workers, fewer processes "
-        "that each hold the model, low_cpu_mem_usage",
+        "that each hold the model, low_cpu_mem_usage. Under Slurm: a larger --mem (or --mem-per-gpu); Kubernetes: resources.limits.memory; docker: --memory",
         says=(
             "traceback : Signal 9 (SIGKILL) received by PID 14750",
             "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 3 (pid: 812917) of binary: "
             "/opt/conda/bin/python",
             "RuntimeError: DataLoader worker (pid 27281) is killed by signal: Killed.",
-            "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1234.0.",
         ),
         sources=(
             thread("hpcaitech/ColossalAI", 3514),
@@ -156,7 +167,7 @@ ROWS = (
         r"(CUDA|HIP|XPU) out of memory|\btorch\.(cuda\.)?OutOfMemoryError: |CUDA error: out of memory"
         r"|(HIP|hip) error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|hipErrorOutOfMemory"
         r"|Cuda failure ?\d{0,4} ?'out of memory'|cudaGetDeviceCount\(\).{0,160}Error 2: out of memory"
-        r"|UR_RESULT_ERROR_OUT_OF_(DEVICE_MEMORY|HOST_MEMORY|RESOURCES)|PI_ERROR_OUT_OF_RESOURCES|ran out of memory on GPU"
+        r"|UR_RESULT_ERROR_OUT_OF_(DEVICE_MEMORY|HOST_MEMORY|RESOURCES)|PI_ERROR_OUT_OF_RESOURCES|[Rr]an out of memory on (?:your )?GPU|Allocation on device (?:\d{0,3}|$)(?: would exceed allowed memory)?"
         r"|Triton Error \[CUDA\]: out of memory|Not enough memory on the device" + cuda_codes(2),
         cause="There was not enough memory on the GPU for what was asked",
         remedy="Read the numbers of the message, and see who uses the GPU: nvidia-smi",
@@ -168,6 +179,8 @@ ROWS = (
             "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 10.76 GiB total capacity; 8.12 GiB already "
             "allocated; 1.32 GiB free; 8.50 GiB reserved in total by PyTorch)",
             "RuntimeError: CUDA error: out of memory",
+            "torch.cuda.OutOfMemoryError: Allocation on device",
+            "Got an OOM, unloading all loaded models. Ran out of memory on your GPU",
             "torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB.",
             "NCCL WARN Cuda failure 2 'out of memory'",
             "RuntimeError: level_zero backend failed with error: 40 (UR_RESULT_ERROR_OUT_OF_RESOURCES)",

@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import KnownError, thread
+from torchlift.doctor.errors.known_error import Cause, KnownError, thread
 
 _DAY = "2026-11-26"
 _UNREAD = f"the wording as programs print it; no thread was read for it, {_DAY}"
+
+_JAX_DNN = (
+    Cause(
+        "Another cuDNN than jaxlib was built for is found first",
+        "a line above says `Loaded runtime CuDNN library: 8.x but source was compiled with: 9.y`; pip list names two nvidia-cudnn packages",
+        "unset LD_LIBRARY_PATH; pip install -U 'jax[cuda12]' (or cuda13) in an environment without torch, or with torch of the same CUDA",
+        seen=r"source was compiled with|Loaded runtime",
+        checks=("library-path",),
+    ),
+    Cause(
+        "No memory is left on the GPU: another process, or torch or TensorFlow in the same one, holds it (JAX takes three quarters at its start)",
+        "nvidia-smi shows it full; CUDNN_STATUS_INTERNAL_ERROR or ALLOC_FAILED above",
+        "end the other one; XLA_PYTHON_CLIENT_PREALLOCATE=false or XLA_PYTHON_CLIENT_MEM_FRACTION=.5; TF_FORCE_GPU_ALLOW_GROWTH=true",
+        seen=r"ALLOC_FAILED|INTERNAL_ERROR|out of memory|OUT_OF_MEMORY",
+        checks=("memory-in-use",),
+    ),
+    Cause(
+        "The driver is too old for that CUDA, or this GPU for that cuDNN",
+        "the CUDA number in the head of nvidia-smi is lower than jaxlib's; nvidia-smi --query-gpu=compute_cap --format=csv says less than 7.5 (CUDA 13) or 5.0",
+        "a newer driver, or an older jaxlib",
+        seen=r"driver",
+        checks=("driver-too-old", "gpu-architecture"),
+    ),
+)
 
 ROWS = (
     KnownError(
@@ -135,8 +159,22 @@ ROWS = (
         level="warning",
     ),
     KnownError(
+        id="jax-dnn",
+        pattern=r"DNN library initialization failed|DNN library is not found|Could not create cudnn handle",
+        causes=_JAX_DNN,
+        cause="XLA (JAX or TensorFlow) could not start cuDNN on the GPU",
+        remedy="Read the lines of cuda_dnn.cc above it: they name cuDNN's status and both releases",
+        command="nvidia-smi",
+        checks=("library-path", "driver-too-old", "memory-in-use", "gpu-architecture"),
+        says=(
+            "jaxlib.xla_extension.XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed. Look at the errors above for more details.",
+        ),
+        sources=(thread("google-deepmind/alphafold3", 34),),
+        likely=True,
+    ),
+    KnownError(
         id="jax-back-end",
-        pattern=r"Unable to initialize backend '(?P<name>(?!rocm|tpu|interpreter|plugin|METAL|xpu)\w{1,12})'|TPU initialization failed|DNN library initialization failed|ptxas exited with non-zero error code|No GPU/TPU found, falling back|CUDA-enabled jaxlib is not installed",
+        pattern=r"Unable to initialize backend '(?P<name>(?!rocm|tpu|interpreter|plugin|METAL|xpu)\w{1,12})'|TPU initialization failed|ptxas exited with non-zero error code|No GPU/TPU found, falling back|CUDA-enabled jaxlib is not installed",
         cause="JAX or torch_xla does not get its device ({name}): jaxlib without CUDA is installed, its CUDA libraries or cuDNN are not those it wants (LD_LIBRARY_PATH, torch's in the same environment), the driver is too old, or another process holds the TPU",
         remedy="pip install -U 'jax[cuda12]' (or cuda13) and unset LD_LIBRARY_PATH; a TPU: sudo lsof -w /dev/accel* /dev/vfio/*; PJRT_DEVICE=TPU or CUDA for torch_xla. JAX and torch in one environment: only with one CUDA release",
         checks=("library-path", "driver-too-old"),

@@ -181,23 +181,6 @@ ROWS = (
         sources=(thread("pytorch/pytorch", 131312, "2024-07-22"),),
     ),
     KnownError(
-        id="missing-cuda-library",
-        pattern=r"lib(cu(blas|blasLt|dart|fft|fftw|file|pti|rand|solver|solverMg|sparse|sparseLt)|nccl|nvrtc|nvJitLink|nvToolsExt"
-        r"|nvshmem\w{0,20}|torch(?!_cuda_(cpp|cu|linalg))\w{0,20}|c10\w{0,20}|shm|gomp\w{0,30}|caffe2\w{0,20}|mkl\w{0,30}|iomp5"
-        r"|sycl|ze_loader)(-builtins)?\.so(\.\d{1,4}){0,4}: cannot open shared object"
-        r"|(libcudart|libcublas|libnccl)\w{0,10}\.so\S{0,20} not found in the system path",
-        cause="A library that torch or an extension was built with is not installed or not found; a number that is not torch's "
-        "CUDA means that the extension was built for another one",
-        remedy="Reinstall torch with its dependencies (without --no-deps), and the extension for torch's CUDA",
-        checks=("missing-libraries", "nvidia-pins", "extension-abi", "library-path"),
-        says=(
-            "ImportError: libcublas.so.11: cannot open shared object file: No such file or directory",
-            "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",
-            "ImportError: libc10.so: cannot open shared object file: No such file or directory",
-        ),
-        sources=(thread("pytorch/pytorch", 131312, "2024-07-22"),),
-    ),
-    KnownError(
         id="libgl-missing",
         pattern=r"lib(GL|gthread-2\.0|glib-2\.0|SM|Xext|Xrender)\.so(\.\d{1,3}){1,2}: cannot open shared object",
         cause="OpenCV (cv2) needs a library of the desktop that this system does not have, as in slim containers",
@@ -421,7 +404,7 @@ ROWS = (
         pattern=r"CUDA Setup failed despite (GPU|CUDA) being available|libbitsandbytes_cpu\.(?:so|dll|dylib)'?: ?(?:undefined symbol|cannot open|function)"
         r"|undefined symbol: c(get_col_row_stats|quantize|adam)\w{0,40}|compiled without GPU support"
         r"|Could not find the bitsandbytes CUDA binary|Configured CUDA binary not found at"
-        r"|CUDA SETUP: TODO: compile library for specific version: libbitsandbytes",
+        r"|CUDA SETUP: TODO: compile library for specific version: libbitsandbytes|CUDA SETUP: Something unexpected happened|CUDA SETUP: Loading binary \S{1,200}\.dll|Could not find module '[^\n]{0,160}libbitsandbytes_\w{1,20}\.dll",
         cause="bitsandbytes has no library for this torch's CUDA version, or sees no CUDA at all, and takes the one for the CPU, which lacks the GPU's functions",
         remedy="python -m bitsandbytes says which library it looks for and why it does not load: a torch for the CPU, no GPU in view, or a CUDA that this release was not built for. Upgrade bitsandbytes, and leave BNB_CUDA_VERSION unset",
         command="pip install -U bitsandbytes",

@@ -91,10 +91,10 @@ ROWS = (
     ),
     KnownError(
         id="no-hip-gpus",
-        pattern=r"No HIP GPUs are available|hipErrorNoDevice|no ROCm-capable device is detected",
+        pattern=r"No HIP GPUs are available|hipErrorNoDevice|no ROCm-capable device is detected|No CUDA GPUs are available[^\0]{0,120}c10/hip",
         cause="ROCm sees no AMD GPU: the user is not in the groups render and video, the container was not given /dev/kfd and "
-        "/dev/dri, or the card is not supported",
-        remedy="Join the groups, or start the container with --device /dev/kfd --device /dev/dri",
+        "/dev/dri, HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES hide it, the kernel module amdgpu is not loaded, or the card is not supported",
+        remedy="rocminfo shows whether ROCm sees it at all; ls -l /dev/kfd /dev/dri and id show devices and groups. Join the groups and log in again, or start the container with --device /dev/kfd --device /dev/dri --group-add video; a card (often the processor's own graphics) that is not in the list of supported ones: HSA_OVERRIDE_GFX_VERSION of the nearest one (10.3.0, 11.0.0), at one's own risk",
         command="sudo usermod -aG render,video $USER",
         checks=("device-permissions", "torch-other-vendor"),
         says=("RuntimeError: No HIP GPUs are available",),

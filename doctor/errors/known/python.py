@@ -82,16 +82,25 @@ ROWS = (
         ),
     ),
     KnownError(
+        id="numpy-older-than-built-for",
+        pattern=r"module compiled against API version (?P<built>0x[0-9a-fA-F]{1,8}) but this version of numpy is (?P<here>0x[0-9a-fA-F]{1,8})",
+        cause="A compiled package was built with a NumPy ({built}) newer than the one that is installed ({here}): 0xd is 1.16 to 1.19, 0xe 1.20 and 1.21, 0xf 1.22, 0x10 1.23 and 1.24, 0x11 1.25 and 1.26, 0x12 2.0, 0x13 2.1 and 2.2",
+        remedy="Upgrade NumPy to the release that the package was built with (up to 0x11: the last NumPy 1, 1.26); where something else holds NumPy back, install an older release of the package whose import fails. Two NumPys in one environment (conda and pip) look the same: uninstall both, install one",
+        command="python -m pip install --upgrade 'numpy<2'",
+        says=("RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf",),
+        sources=("NumPy, numpy/_core/include/numpy/numpyconfig.h, read 2026-11-26",),
+        likely=True,
+    ),
+    KnownError(
         id="numpy-abi",
-        pattern=r"numpy\.(dtype|ndarray|ufunc) size changed, may indicate binary incompatibility|module compiled against (ABI|API) version"
-        r"|numpy\.core\.multiarray failed to import|No module named 'numpy\._core'|No module named 'numpy\.core\.\w{1,30}'",
+        pattern=r"numpy\.(dtype|ndarray|ufunc) size changed, may indicate binary incompatibility|module compiled against ABI version|numpy\.core\.multiarray failed to import|No module named 'numpy\._core'|No module named 'numpy\.core\.\w{1,30}'",
         cause="A compiled package was built for another NumPy than the one that is installed",
         remedy="Reinstall the package that is named in the traceback for this NumPy; where it has no such build, pin NumPy below 2",
         command="pip install --force-reinstall 'numpy<2'",
         likely=True,
         says=(
             "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject",
-            "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf",
+            "ImportError: numpy.core.multiarray failed to import",
         ),
         sources=(thread("ONSdigital/csvcubed", 913, "2024-07-08"), thread("MathOnco/valis", 165, "2024-10-16")),
     ),

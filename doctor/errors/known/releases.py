@@ -117,8 +117,8 @@ ROWS = (
     ),
     KnownError(
         id="any-name",
-        pattern=r"cannot import name '?(?P<name>\w{1,80})'? from '(?P<package>[\w.]{1,80})'|module '(?P<package2>[\w.]{1,80})' has no attribute '(?P<name2>\w{1,80})|ImportError: cannot import name '?(?P<name3>\w{1,80})'?",
-        cause="The {package} that is installed has no {name}: the code was written for a newer or an older release of it (or a file of the program bears the name of the package)",
+        pattern=r"cannot import name '?(?P<name>\w{1,80})'?(?: from (?:partially initialized module )?'(?P<package>[\w.]{1,80})')|module '(?P<package2>[\w.]{1,80})' has no attribute '(?P<name2>\w{1,80})|cannot import name '?(?P<name3>\w{1,80})'?(?P<package3>)(?! from)",
+        cause="The package {package} that is installed has no {name}: the code was written for a newer or an older release of it (or a file of the program bears the name of the package)",
         remedy="python -m pip show {package} says which release is here. If a package asks for the name, upgrade that package and {package} together; if the program does, install the release that its requirements "
         "name, or one of the time when it was written (python -m pip index versions {package}). The path in the message shows whether it is the package or a file of the program",
         command="python -m pip show {package}",

@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread
+from torchlift.doctor.errors.known_error import UNREAD, Cause, KnownError, thread
+
+_QUANTIZED = (
+    Cause(
+        "bitsandbytes or accelerate is not in the environment that runs, or too old",
+        "python -c 'import bitsandbytes, accelerate' with the Python of the program fails, or pip show names an old release",
+        "python -m pip install -U accelerate bitsandbytes with that Python",
+    ),
+    Cause(
+        "Both are there, but torch sees no GPU of NVIDIA's: transformers before 4.46 or so then reports the package as missing (a Mac, a torch for the CPU, a machine without a driver)",
+        "python -c 'import torch; print(torch.cuda.is_available())' prints False",
+        "install torch for the GPU; without one, load the model without load_in_8bit or load_in_4bit (torch_dtype=torch.float16; on a Mac MLX or GGUF files are the smaller models)",
+        seen=r"[Mm]ac(?:OS|Book)?\b|darwin|\bmps\b|is_available\W{1,3}False|\+cpu",
+        checks=("torch-cpu-build", "driver-missing"),
+    ),
+    Cause(
+        "They were installed after the process had imported transformers (a notebook)",
+        "a new process does not have the error",
+        "restart the kernel",
+        seen=r"[Cc]olab|ipython|[Nn]otebook|ipykernel|kaggle",
+    ),
+)
 
 ROWS = (
     KnownError(
-        id="requires-accelerate",
-        pattern=r"requires Accelerate: `pip install|requires `?accelerate`? ?[>=<\d.]{0,12}|Using (`low_cpu_mem_usage=True`|a `device_map`|the `Trainer` with `PyTorch`).{0,80}requires|Please run `pip install (?P<package>accelerate\S{0,20}|transformers\[torch\])`",
-        cause="Transformers or diffusers need Accelerate for this way of loading or training, and it is not installed or too old",
-        remedy="Install it, and start the process (or notebook's kernel) again: an import before the installation stays",
-        command="python -m pip install --upgrade accelerate",
-        says=(
-            "ImportError: Using `low_cpu_mem_usage=True` or a `device_map` requires Accelerate: `pip install 'accelerate>=0.26.0'`",
-            "ImportError: Using the `Trainer` with `PyTorch` requires `accelerate>=0.20.1`: Please run `pip install transformers[torch]`",
-        ),
-        sources=(UNREAD,),
-    ),
-    KnownError(
         id="requires-bitsandbytes",
-        pattern=r"(Using|using) `?bitsandbytes`? .{0,60}requires .{0,120}(bitsandbytes|accelerate)|requires the latest version of bitsandbytes|(?<!Skipping\x20)`?bitsandbytes`?.{0,20}is not installed|quantization requires .{0,40}bitsandbytes|You need to install bitsandbytes",
-        cause="8-bit and 4-bit loading needs bitsandbytes (and Accelerate), which is missing, too old or does not see the GPU",
-        remedy="Install both, and see that `python -m bitsandbytes` passes",
+        causes=_QUANTIZED,
+        pattern=r"([Uu]sing `?bitsandbytes`?|load_in_[48]bit).{0,60}requires .{0,120}(bitsandbytes|[Aa]ccelerate)|requires the latest version of bitsandbytes|(?<!Skipping\x20)`?bitsandbytes`?.{0,20}is not installed|quantization requires .{0,40}bitsandbytes|You need to install bitsandbytes",
+        cause="8-bit and 4-bit loading needs bitsandbytes, accelerate and (in older releases of transformers) a GPU that torch sees; one of these is not there",
+        remedy="See which is missing: python -c 'import torch, accelerate, bitsandbytes; print(torch.cuda.is_available(), accelerate.__version__, bitsandbytes.__version__)', then python -m bitsandbytes",
         command="python -m pip install --upgrade bitsandbytes accelerate && python -m bitsandbytes",
         checks=("torch-cpu-build", "driver-missing"),
         says=(
             "ImportError: Using `bitsandbytes` 8-bit quantization requires the latest version of bitsandbytes: `pip install -U bitsandbytes`",
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="requires-accelerate",
+        pattern=r"requires Accelerate: `pip install|requires `?accelerate`? ?[>=<\d.]{0,12}|Using (`low_cpu_mem_usage=True`|a `device_map`|the `Trainer` with `PyTorch`).{0,80}requires|Please run `pip install (?P<package>accelerate\S{0,20}|transformers\[torch\])`",
+        cause="Transformers or diffusers need Accelerate for this way of loading or training, and it is not installed or too old",
+        remedy="Install it with the Python that runs the program, and start the process (or notebook's kernel) again: an import before the installation stays. If it is there already: python -c 'import accelerate' shows why it does not import, or its release is older than transformers wants",
+        command="python -m pip install --upgrade accelerate",
+        says=(
+            "ImportError: Using `low_cpu_mem_usage=True` or a `device_map` requires Accelerate: `pip install 'accelerate>=0.26.0'`",
+            "ImportError: Using the `Trainer` with `PyTorch` requires `accelerate>=0.20.1`: Please run `pip install transformers[torch]`",
         ),
         sources=(UNREAD,),
     ),

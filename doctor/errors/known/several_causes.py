@@ -100,7 +100,7 @@ CUDA_UNKNOWN = (
         "CUDA cannot start: the device node or module nvidia-uvm is missing, or the machine was suspended",
         "python -c 'import torch; torch.zeros(1).cuda()' fails in a new process, too, while nvidia-smi works",
         "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm (in a container: start it anew, on the host), else restart",
-        seen=r"is_available|cudaGetDeviceCount|_cuda_init|torch\._C\._cuda_init|CUDA initialization|THCGeneral",
+        seen=r"is_available|cudaGetDeviceCount|_cuda_init|torch\._C\._cuda_init|CUDA initialization|/THC/THCGeneral",
         checks=("cuda-unknown-error", "device-permissions"),
     ),
     Cause(
@@ -114,6 +114,12 @@ CUDA_UNKNOWN = (
         "A kernel before it broke the context, and this is only the next call",
         "CUDA_LAUNCH_BLOCKING=1 names another call, always the same one",
         "an index out of range or a kernel of an extension: run that step on the CPU, switch flash-attn, custom kernels, Triton and CUDA graphs off in turn",
+    ),
+    Cause(
+        "Under Windows: an old torch that asks for CUDA too late, a laptop that changed its graphics card, or a driver half updated",
+        "python -c 'import torch; torch.cuda.current_device()' as the first thing works where the program does not",
+        "call torch.cuda.current_device() right after import torch, or take a newer torch; restart; install NVIDIA's driver newly (clean installation)",
+        seen=r"[A-Z]:\\",
     ),
 )
 
@@ -251,6 +257,36 @@ BUS_ERROR = (
     Cause("The disk or the memory fails", "sudo dmesg names I/O errors or a machine check", "replace it"),
 )
 
+NO_DEVICE = (
+    Cause(
+        "CUDA_VISIBLE_DEVICES hides them: it is empty, -1, or names a number or UUID that this machine has not",
+        'echo "$CUDA_VISIBLE_DEVICES" in that process (also set in a script or notebook by os.environ); nvidia-smi -L shows the cards',
+        "unset CUDA_VISIBLE_DEVICES, or name a card that is there; set it before torch is imported",
+        seen=r"CUDA_VISIBLE_DEVICES",
+        checks=("cuda-visible-devices",),
+    ),
+    Cause(
+        "The container was started without the GPU",
+        "nvidia-smi is not found in it, and works on the host",
+        "docker run --gpus all (with nvidia-container-toolkit installed on the host); singularity or apptainer exec --nv; Kubernetes: resources.limits of nvidia.com/gpu; in docker build there is never one",
+        seen=r"docker|container|singularity|apptainer|/app/|/workspace|kube|alphafold3_venv",
+        checks=("device-permissions",),
+    ),
+    Cause(
+        "The job or worker was given no GPU (Slurm, Ray, a web notebook's CPU runtime)",
+        "srun nvidia-smi -L lists none; ray.get_gpu_ids() is []; Colab: Runtime > Change runtime type says CPU",
+        "sbatch --gres=gpu:1; @ray.remote(num_gpus=1), also for the actor that loads the model; a GPU runtime (Spaces with ZeroGPU: only inside @spaces.GPU)",
+        seen=r"[Ss]lurm|srun|ray::|ray\.|[Cc]olab|kaggle|spaces|[Zz]ero",
+    ),
+    Cause(
+        "The card failed, is in MIG mode without an instance, or the driver lost it",
+        "nvidia-smi itself lists no device or ERR!; lspci | grep -i nvidia shows it; sudo dmesg | grep -iE 'xid|nvrm'",
+        "`torchlift doctor` names it: MIG instances, a reset or restart, the driver, power and seating of the card; WSL: wsl --update",
+        seen=r"Xid|MIG|fallen off|NVRM",
+        checks=("mig", "driver-missing", "driver-not-loaded", "nvml-and-cuda-disagree"),
+    ),
+)
+
 NO_GPU_SEEN = (
     Cause(
         "This torch is a build for the CPU (pip took it from PyPI under Windows, or conda solved to a cpu build)",
@@ -359,5 +395,40 @@ TIMED_OUT = (
         "NCCL_SOCKET_IFNAME to the right interface; ACS and IOMMU off on the host (iommu=pt); `torchlift doctor --smoke burn` measures each pair",
         seen=r"SeqNum=[1-5],",
         checks=("iommu", "peer-access", "nvlink"),
+    ),
+)
+
+XPU_STATUS = (
+    Cause(
+        "This GPU has no 64-bit floating point (Arc, and the graphics of processors), and the program asks for it",
+        "the message has uses-fp64-math or -996, or says that the device has no fp64 or that a required aspect is missing",
+        "keep tensors in float32 (torch.set_default_dtype, numpy arrays and Python floats come as float64: .float() before .to('xpu')); to emulate it: OverrideDefaultFP64Settings=1 and IGC_EnableDPEmulation=1 in the environment",
+        seen=r"fp64|-996|[Rr]equired aspect|double",
+    ),
+    Cause(
+        "The memory of the GPU is used up, or one buffer is larger than 4 GiB",
+        "OUT_OF_RESOURCES, OUT_OF_DEVICE_MEMORY, OUT_OF_HOST_MEMORY, -5, -6, 40, 39; a smaller batch works",
+        "a smaller batch or model, torch.xpu.empty_cache(); in Windows give the graphics of the processor more shared memory",
+        seen=r"OUT_OF|\b40 \(|\b39 \(|-5 \(|-6 \(",
+        checks=("memory-in-use",),
+    ),
+    Cause(
+        "Driver and torch's runtime are not of one age, or two oneAPI runtimes are mixed",
+        "UNINITIALIZED, DEVICE_NOT_FOUND, PLATFORM, -1102, -30, or it comes at the first call; setvars.sh was sourced",
+        "Intel's GPU driver (compute runtime, Level Zero) of the release that torch's page names; do not source setvars.sh with torch's XPU wheel; in conda a newer libstdcxx-ng",
+        seen=r"UNINIT|DEVICE_NOT_FOUND|PLATFORM|-1102|setvars",
+        checks=("driver-missing", "torch-other-vendor", "library-path"),
+    ),
+    Cause(
+        "The GPU was lost, or its driver stopped a kernel that ran for too long",
+        "DEVICE_LOST, 20, -997, 999; sudo dmesg has a reset or hang of i915 or xe",
+        "a newer driver and kernel; on Linux echo 0 for the heartbeat or preempt_timeout of i915; smaller work at a time",
+        seen=r"DEVICE_LOST|\b20 \(|-997|\b999\b|hang",
+    ),
+    Cause(
+        "An operation of torch, Triton or an extension was not compiled for this GPU or has a defect",
+        "INVALID_KERNEL, INVALID_BINARY, INVALID_VALUE, INVALID_ARG, -46, -50, 29; the same step works on the CPU",
+        "upgrade torch, look for the operation in pytorch/pytorch and intel/torch-xpu-ops, and run that one step on the CPU until then",
+        seen=r"INVALID|\b29 \(|-46 |-50 ",
     ),
 )

@@ -253,8 +253,8 @@ ROWS = (
     ),
     KnownError(
         id="any-slurm",
-        pattern=r"\b(?P<program>srun|sbatch|salloc|slurmstepd): (error|fatal): (?!\S{1,60}: tasks? )[^\n]{4}",
-        cause="Slurm itself refused the job or ended it ({program}), for the reason that stands in this line; the program's own output has no cause for it",
+        pattern=r"\b(?P<program>srun|sbatch|salloc|slurmstepd)(?:-[\w.-]{1,40})?: (error|fatal): (?!\S{1,60}: tasks? )[^\n]{4}",
+        cause="Slurm itself ({program}) says what went wrong around the job, and why it refused or ended it if it did; the program's own output has no cause for it",
         remedy="scontrol show job JOB (while it runs) or sacct -j JOB -o State,ExitCode,MaxRSS,Reason (afterwards) say in what state it ended; compare what it asked for with sinfo -o '%P %l %c %m %G'. OUT_OF_MEMORY: --mem; TIMEOUT: --time; NODE_FAIL: another node; "
         "for options that are not known: sbatch --help of that cluster's release",
         command="sacct -j JOB -o State,ExitCode,MaxRSS,Reason",

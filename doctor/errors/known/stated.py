@@ -103,6 +103,20 @@ ROWS = (
         general=True,
     ),
     KnownError(
+        id="requires-autoawq",
+        pattern=r"requires (?:the )?auto-?awq|auto-?awq (?:library|package)|pip install auto-?awq\b|AWQ .{0,60}requires .{0,30}(?:gptqmodel|autoawq)",
+        cause="Loading a model in AWQ needs the package autoawq, whose module is awq, and it is not there or does not import; AutoAWQ is no longer developed (its last release, 0.2.9, goes with torch 2.6 and transformers 4.51)",
+        remedy="With torch 2.6 and that transformers: python -m pip install autoawq (on Linux; under Windows it wants triton-windows and has no newer wheels); python -c 'import awq' shows whether it imports. With anything newer: transformers 5 loads AWQ through gptqmodel (pip install gptqmodel --no-build-isolation), vLLM reads such models itself, or take the model in GPTQ, GGUF or bitsandbytes form",
+        command="python -c 'import awq'",
+        checks=("companion-mismatch",),
+        says=("ImportError: Loading an AWQ quantized model requires auto-awq library (pip install autoawq)",),
+        sources=(
+            "github.com/casper-hansen/AutoAWQ, README, by its name, 2026-11-26",
+            thread("oobabooga/textgen", 7007),
+        ),
+        likely=True,
+    ),
+    KnownError(
         id="stated-package",
         pattern=rf"(?:[Rr]equires?|[Nn]eeds?|need to|[Rr]equired|must|have to|not installed|n't installed|[Mm]issing|not found|not available|unavailable|[Tt]o use|[Pp]lease|[Ii]nstall (?:it|them)|[Tt]ry|[Rr]un|via|using|by running)"
         rf"[^\n]{{0,120}}?\b{_INSTALLERS} (?:-[\w-]{{1,30}} ){{0,4}}'?(?P<package>[\w.+:/@=<>~-]{{2,80}})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.several_causes import XPU_STATUS
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 
 _LIBRARY_DOCS = (
@@ -67,16 +68,16 @@ ROWS = (
     ),
     KnownError(
         id="xpu-native-api",
-        pattern=r"Native API failed\. Native API returns: -?(?P<number>\d{1,5}) \((?P<name>[\w ]{1,60})\)",
-        cause="Intel's runtime answered {name}. UNINITIALIZED, DEVICE_NOT_FOUND, PLATFORM: the GPU driver or Level Zero is missing or of another release; OUT_OF_RESOURCES, OUT_OF_DEVICE_MEMORY: "
-        "memory; DEVICE_LOST, backend specific error (997), 999: the GPU hung or its driver is too old; INVALID_KERNEL, BINARY: no code for this GPU; INVALID_VALUE, ARG: a defect of the library",
-        remedy="Update Intel's GPU driver (compute runtime) to the one that torch's release names; do not source oneAPI's setvars.sh; with several copies of libstdc++ take the newest (conda: "
-        "libstdcxx-ng); use torch's own XPU wheel",
-        checks=("driver-missing", "torch-other-vendor", "library-path"),
+        causes=XPU_STATUS,
+        pattern=r"Native API failed\. Native API returns: -?(?P<number>\d{1,5}) \((?P<name>[\w ]{1,60})\)|(?:RuntimeError: |^)UR error\b(?P<name2>)",
+        cause="Intel's runtime (SYCL over Level Zero) answered {name}",
+        remedy="The number or name in the message tells which of these it is. `torchlift doctor` shows driver and wheel; python -c 'import torch; print(torch.xpu.get_device_properties(0))' shows what the GPU has (has_fp64)",
+        checks=("driver-missing", "torch-other-vendor", "library-path", "memory-in-use"),
         says=(
             "RuntimeError: Native API failed. Native API returns: -1102 (PI_ERROR_UNINITIALIZED) -1102 (PI_ERROR_UNINITIALIZED)",
             "RuntimeError: Native API failed. Native API returns: -997 (The plugin has emitted a backend specific error) -997 (The plugin has emitted a backend specific error)",
             "RuntimeError: Native API failed. Native API returns: 29 (UR_RESULT_ERROR_INVALID_KERNEL_NAME)",
+            "RuntimeError: UR error",
             "RuntimeError: Native API failed. Native API returns: -50 (PI_ERROR_INVALID_ARG_VALUE) -50 (PI_ERROR_INVALID_ARG_VALUE)",
         ),
         sources=(
