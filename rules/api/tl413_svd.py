@@ -124,6 +124,10 @@ EXAMPLES = (
         why="the result is kept whole",
     ),
     Bad(
+        "import torch\n\n\ndef f(A):\n    parts = torch.svd(A, compute_uv=False)\n    return parts.S\n",
+        why="the values alone, and the result is kept whole",
+    ),
+    Bad(
         "import torch\n\n\ndef f(A, some):\n    U, S, V = torch.svd(A, some)\n    return V\n",
         why="which form is known at run time only",
     ),

@@ -316,7 +316,7 @@ def test_a_described_machine_has_the_processor_that_its_gpu_comes_with(gpus: lis
 
 
 def test_a_gpu_name_that_may_mean_two_is_asked_back() -> None:
-    with pytest.raises(DescriptionError, match=r"may be .* or .*; say which"):
+    with pytest.raises(DescriptionError, match=r"may be .* \(\d+\.\d\) or .* \(\d+\.\d\); say which"):
         described(["RTX 4000"])
 
 

@@ -9,7 +9,7 @@ from torchlift.doctor.checks.registry import all_checks
 from torchlift.doctor.diagnose import diagnose
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.fleet import page, text_report
+from torchlift.doctor.fleet import markdown, page, text_report
 from torchlift.doctor.fleet.exchange import Collective
 from torchlift.doctor.fleet.fleet import Fleet, fleet_of
 from torchlift.doctor.fleet.record import Record
@@ -54,3 +54,18 @@ def test_the_page_has_every_machine_with_what_is_wrong_with_it() -> None:
     shown = page.render(fleet(1))
     machines = shown[shown.index('id="machines"') :]
     assert all(f"n{index}" in machines for index in range(3)) and "could not replace bad memory" in machines
+
+
+def test_a_machine_without_facts_is_in_trouble_and_a_difference_without_a_majority_has_none() -> None:
+    records = [Record("n0", 0, healthy("healthy_h100")), Record("n1", 1, healthy("healthy_v100"))]
+    lost = fleet_of([*records, Record("n2", 2, error="its disk is full")], _examined)
+    said = text_report.render(lost, Style())
+    assert "n2: its disk is full" in " ".join(said.split())
+    shown = markdown.render(lost)
+    (row,) = [line for line in shown.splitlines() if line.startswith("| n2 ")]
+    assert row.count("unknown") == 3
+    (models,) = [line for line in shown.splitlines() if line.startswith("| GPU") and "H100" in line]
+    assert models.split("|")[2].strip() == ""
+    whole = fleet_of([*records, Record("n3", 3, healthy("healthy_h100"))], _examined)
+    (models,) = [line for line in markdown.render(whole).splitlines() if line.startswith("| GPU") and "H100" in line]
+    assert "H100" in models.split("|")[2]

@@ -67,7 +67,8 @@ def recorded() -> RecordedEvidence:
         sites=[capture],
         loads=[RecordedLoad(f"net.py:{load.line}:{load.column}", torchscript=True)],
         distributed=[
-            RecordedJob(2, "gloo", sequence=[RecordedTransfer(0, "send", 1, site=f"net.py:{send.line}:{send.column}")])
+            RecordedJob(1, "gloo"),
+            RecordedJob(2, "gloo", sequence=[RecordedTransfer(0, "send", 1, site=f"net.py:{send.line}:{send.column}")]),
         ],
         problems=[RecordingProblem("a call whose inputs cannot be copied", "PicklingError", "net.py:9:1")],
     )

@@ -95,3 +95,19 @@ def test_the_order_and_number_of_processes_do_not_matter(tmp_path: Path) -> None
     one = analyse_files(tmp_path, files)
     two = analyse_files(tmp_path, dict(reversed(files.items())), jobs=3)
     assert one.outcomes == two.outcomes
+
+
+_BUFFER = (
+    "import io\nimport torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\n"
+    "def test_saved():\n    traced = torch.jit.trace(Net().eval(), torch.rand(4, 3))\n    buffer = io.BytesIO()\n"
+    "    torch.jit.save(traced, buffer)\n    buffer.seek(0)\n    torch.jit.load(buffer)\n{}"
+)
+
+
+@pytest.mark.parametrize(("more", "alone"), [("", True), ("    check(buffer)\n", False)])
+def test_a_buffer_that_nothing_else_gets_hold_of_is_read_by_no_reader_elsewhere(
+    more: str, alone: bool, tmp_path: Path
+) -> None:
+    reader = "import sys\nimport torch\n\nnet = torch.jit.load(sys.argv[1])\n"
+    result = analyse_files(tmp_path, {"test_net.py": _BUFFER.format(more), "serve.py": reader})
+    assert (b"torch.export.save(traced, buffer)" in (new_bytes(result, "test_net.py") or b"")) is alone

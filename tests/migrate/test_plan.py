@@ -124,6 +124,15 @@ def test_what_becomes_of_tests_of_scripting_alone_is_asked_where_it_matters(tmp_
     assert [answer["gone"]["safe"] for answer in asked["answers"]] == [1, 0]
 
 
+def test_a_test_whose_decorator_scripts_is_a_test_of_scripting(tmp_path: Path) -> None:
+    test = (
+        "import pytest\nimport torch\n\n\ndef f(x):\n    return x + 1\n\n\n"
+        '@pytest.mark.parametrize("f", [torch.jit.script(f)])\ndef test_f(f):\n    assert f(1) == 2\n'
+    )
+    report = planned(put(tmp_path, {"pyproject.toml": PROJECT["pyproject.toml"], "tests/test_more.py": test}))
+    assert [(folder["folder"], folder["functions"]) for folder in report["tests"]] == [("tests", 1)]
+
+
 def test_a_plan_writes_nothing(tmp_path: Path) -> None:
     put(tmp_path, PROJECT)
     assert told(tmp_path, "plan").returncode == 1

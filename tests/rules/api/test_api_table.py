@@ -316,3 +316,14 @@ def test_what_only_a_page_calls_deprecated_is_information_and_what_warns_is_a_wa
         )
         seen[documented] = {finding.severity for finding in all_findings(result)}
     assert seen == {True: {Severity.INFO}, False: {Severity.WARNING}}
+
+
+def test_a_collective_that_was_renamed_is_told_by_the_name_that_the_lowest_torch_has() -> None:
+    renamed = {name: advice for name, advice in ADVICE.items() if advice.older}
+    assert renamed and all("_single(" in advice.text for advice in renamed.values())
+    for name, advice in renamed.items():
+        assert "_tensor(" in advice.said(name, TorchVersion(2, 5)) and "_single(" in advice.said(name, LATEST)
+    others = [
+        advice for name, advice in ADVICE.items() if name.startswith("torch.distributed.nn.") and not advice.older
+    ]
+    assert others and not any("_single(" in advice.text for advice in others)

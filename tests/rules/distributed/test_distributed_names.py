@@ -174,3 +174,11 @@ def test_an_argument_is_renamed_also_where_the_function_keeps_its_name(tmp_path:
     assert [outcome.new_text for outcome in result.outcomes] == [
         "from torch.distributed import get_global_rank as f\n\nprint(f(None, 0), f(group=None, group_rank=1))\n"
     ]
+
+
+@pytest.mark.parametrize("old", ["_tensor.api.DTensor", "_tensor.DTensor", "_tensor.placement_types.Shard"])
+def test_names_of_tensors_are_found_in_every_module_that_had_them(old: str, tmp_path: Path) -> None:
+    module, _, name = f"torch.distributed.{old}".rpartition(".")
+    result = analyse_files(tmp_path, {"a.py": f"from {module} import {name}\n\nprint({name})\n"})
+    (outcome,) = result.outcomes
+    assert f"from torch.distributed.tensor import {name}" in (outcome.new_text or "")

@@ -539,3 +539,19 @@ def test_a_group_of_one_by_the_environment_works_on_gpu_0_as_ever(
     code = f"def setup(n, other):\n    {size}\n    torch.cuda.set_device(0)\n    dist.init_process_group({init})\n"
     found, _ = findings(tmp_path, code)
     assert [finding.code for finding in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("code", "taken"),
+    [
+        ("def main(args):\n    print(args.local_rank)\n    dist.init_process_group('nccl')\n", True),
+        ("def main(a):\n    args = a\n    print(args.local_rank)\n    dist.init_process_group('nccl')\n", True),
+        ("def main(a):\n    dist.init_process_group('nccl')\n    args = a\n    print(args.local_rank)\n", False),
+    ],
+    ids=["a parameter", "bound before", "bound behind"],
+)
+def test_an_option_that_the_function_reads_is_the_device_where_it_is_bound_already(
+    code: str, taken: bool, tmp_path: Path
+) -> None:
+    finding, _ = only(tmp_path, code)
+    assert ("`args.local_rank` is this process's GPU" in (finding.help or "")) is taken
