@@ -47,7 +47,23 @@ from packaging.version import Version
 FACTS = Path(__file__).with_name("wheel_facts.json")
 DATA = Path(__file__).resolve().parent.parent / "src" / "torchlift" / "wheels" / "data"
 OLDEST = Version("2.0")
-NEIGHBOURS = ("numpy", "scipy", "pandas", "scikit-learn", "pillow", "matplotlib", "numba")
+NEIGHBOURS = (
+    *(
+        "numpy",
+        "scipy",
+        "pandas",
+        "scikit-learn",
+        "pillow",
+        "matplotlib",
+        "numba",
+        "scikit-image",
+        "h5py",
+        "pyyaml",
+        "shapely",
+    ),
+    *("pyarrow", "lxml", "grpcio", "statsmodels", "pywavelets", "llvmlite", "tensorflow", "onnx", "onnxruntime"),
+    *("sentencepiece", "tokenizers", "numexpr", "tables", "spacy", "gensim", "aiohttp"),
+)
 FROM_PYTHON = Version("3.9")
 
 _PINNED = re.compile(r"nvidia-|cuda-|triton$")

@@ -96,6 +96,7 @@ ADVICE: dict[str, Advice] = {
             "`torch.linalg.eigvals(A)` gives the eigenvalues and `torch.linalg.eig(A)` the vectors with them, both as complex numbers: what was "
             "`.eigenvalues[:, 0]` is `.real`, `[:, 1]` is `.imag`; a symmetric matrix has `torch.linalg.eigvalsh(A)`, which are real."
         ),
+        "torch._utils._accumulate": Advice("Python's `itertools.accumulate` gives the same running totals."),
         "torch.distributed.all_gather_multigpu": _MULTI_GPU,
         "torch.distributed.all_reduce_multigpu": _MULTI_GPU,
         "torch.distributed.broadcast_multigpu": _MULTI_GPU,

@@ -6,13 +6,31 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
+from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.analysis.values.value_of import value_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
-from torchlift.view import Use
+from torchlift.view import ModuleView, Use
 
 # What the two storages answer alike; the others count elements in the one and bytes in the other.
 _ALIKE = frozenset({"data_ptr", "nbytes", "is_shared", "is_pinned"})
-_OTHERS = frozenset({"size", "resize_", "element_size", "_cdata", "pickle_storage_type"})
+_OTHERS = frozenset(
+    {
+        "size",
+        "resize_",
+        "element_size",
+        "_cdata",
+        "pickle_storage_type",
+        "copy_",
+        "fill_",
+        "tolist",
+        "share_memory_",
+        "untyped",
+    }
+)
+_GONE = frozenset({"_untyped", "_storage"})
+
+_NAMED_TENSOR = lazy_pattern(r"(?:.*_)?(?:tensor|param|parameter|weight|bias|grad)s?(?:_\w+)?\d*")
 
 RULE = Rule(
     code="TL437",
@@ -22,9 +40,12 @@ RULE = Rule(
         "It warns since torch 2.0: storages without a type are to be the only ones. `untyped_storage()` is the same memory, counted in "
         "bytes."
     ),
-    fix="Safe: `.storage().data_ptr()` and others that both answer alike. What counts elements (`size`, `resize_`) is yours.",
+    fix=(
+        "Safe: `.storage().data_ptr()` and others that both answer alike. What counts elements (`size`, `resize_`, an index) is yours, and so "
+        "is a storage that goes elsewhere; that is reported where a value, an annotation or a name tells that it is a tensor's."
+    ),
     targets=("*.storage",),
-    triggers=("storage().", "storage () ."),
+    triggers=("storage()", "storage ()"),
     deprecated=TorchVersion(2, 0),
     sources=("torch/storage.py:583 (the warning) and torch/_tensor.py, `storage`, of torch 2.13.0, read 2026-11-23",),
 )
@@ -34,18 +55,45 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
     if call is None or call.args or call.keywords or not isinstance(use.node, ast.Attribute):
         return
+    if "torch" not in view.source.text:
+        return
     asked = view.parent(call)
-    if not isinstance(asked, ast.Attribute) or asked.attr not in _ALIKE | _OTHERS or "torch" not in view.source.text:
+    attribute = asked.attr if isinstance(asked, ast.Attribute) else ""
+    if attribute not in _ALIKE | _OTHERS | _GONE and not _is_tensor(view, use.node.value):
         return
     message = "`.storage()` of a tensor gives a TypedStorage, which is deprecated and warns since torch 2.0."
     span = view.span(call)
-    if asked.attr not in _ALIKE:
-        advice = "`untyped_storage()` is the same memory: its `size()` and `resize_()` count bytes, elements times `tensor.element_size()`."
+    if attribute in _GONE:
+        if any(isinstance(above, ast.Try) for above in view.ancestors(call)):
+            return  # what to do without it stands beside
+        message += f" It has no `{attribute}` any more."
+    if attribute not in _ALIKE:
+        advice = (
+            "`untyped_storage()` is the same memory in bytes: its sizes, indices and offsets are those of elements times "
+            "`tensor.element_size()`."
+        )
+        if attribute in {"untyped", *_GONE}:
+            advice = f"`{view.text(use.node.value)}.untyped_storage()` is what this asks for, since torch 2.0."
         yield Finding("TL437", view.path, span, message, Severity.WARNING, advice)
         return
     text = f"{view.text(use.node.value)}.untyped_storage()"
     fix = Fix("Ask `untyped_storage()`", Safety.SAFE, (ReplaceExpression(span, Template(text)),), TorchVersion(2, 0))
     yield Finding("TL437", view.path, span, message, Severity.WARNING, None, fix)
+
+
+def _is_tensor(view: ModuleView, node: ast.expr) -> bool:
+    """Whether an expression is a tensor by its value, its annotation or, taken at its word, its name."""
+    binding = view.definition(node)
+    if binding is not None and isinstance(binding.node, ast.arg) and binding.node.annotation is not None:
+        return view.certain_name(binding.node.annotation) in {"torch.Tensor", "torch.nn.Parameter"}
+    value = value_of(view, node)
+    if isinstance(value, ast.Call):
+        return view.certain_name(value.func).startswith("torch.") or _NAMED_TENSOR.fullmatch(_last(node)) is not None
+    return _last(node) == "data" or _NAMED_TENSOR.fullmatch(_last(node)) is not None
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 EXAMPLES = (
@@ -56,6 +104,16 @@ EXAMPLES = (
         run="x = torch.ones(3)\nresult = (f(x, x), f(x, torch.ones(3)))",
     ),
     Bad("import torch\n\n\ndef f(a):\n    return a.storage().size()\n", why="a number of elements"),
+    Bad(
+        "import torch\n\n\ndef f(out, tensor):\n    kept = tensor.storage()\n    out.set_(torch.empty(3).storage())\n    return kept[0]\n",
+        why="a storage that goes elsewhere",
+    ),
+    Bad("import torch\n\n\ndef f(bucket):\n    return bucket.data.storage()._untyped()\n", why="a name that is gone"),
+    Ok(
+        "import torch\n\n\ndef f(cloud, name):\n    bucket = cloud.storage()\n    return bucket[name]\n",
+        "something else's storage",
+    ),
+    Ok("import torch\n\n\ndef f(tensor: Client):\n    return tensor.storage()\n", "an annotation that says otherwise"),
     Ok("import torch\n\n\ndef f(a):\n    return a.untyped_storage().data_ptr()\n", "the new method"),
     Ok(
         "import torch\n\n\ndef f(cloud):\n    return cloud.storage().upload(torch.ones(1))\n",

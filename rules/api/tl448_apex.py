@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.places.order import leaves
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.view import Use
+from torchlift.view import ModuleView, Use
 
 _AMP = (
     '`torch.amp`: the forward pass under `with torch.amp.autocast("cuda"):`, the backward pass by `torch.amp.GradScaler("cuda")`: '
@@ -70,10 +71,29 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if not imported and use.kind != "call":
         return
     message = f"`{use.name}` was taken out of apex, because torch has its own."
-    optional = any(isinstance(above, ast.Try) for above in view.ancestors(use.node))
+    optional = _goes_on_without(view, use.node)
     severity = Severity.INFO if optional else Severity.WARNING
     silent = "Without it the `try` here goes on, so what it did falls away silently. " if optional else ""
     yield Finding("TL448", view.path, view.span(use.node), message, severity, silent + _ADVICE[use.target])
+
+
+def _goes_on_without(view: ModuleView, node: ast.AST) -> bool:
+    """Whether a `try` around it catches that it is gone, and does not end the program, the function or the loop then."""
+    child = node
+    for above in view.ancestors(node):
+        if isinstance(above, ast.Try) and any(child is statement for statement in above.body):
+            return bool(above.handlers) and not any(
+                leaves(handler.body) or _ends(view, handler.body) for handler in above.handlers
+            )
+        child = above
+    return False
+
+
+def _ends(view: ModuleView, block: list[ast.stmt]) -> bool:
+    """Whether the last statement of a block ends the program."""
+    last = block[-1]
+    call = last.value if isinstance(last, ast.Expr) else None
+    return isinstance(call, ast.Call) and view.text(call.func) in {"sys.exit", "exit", "quit", "os._exit"}
 
 
 EXAMPLES = (
@@ -91,6 +111,10 @@ EXAMPLES = (
         why="the wrapper of modules",
     ),
     Bad("try:\n    from apex import amp\nexcept ImportError:\n    amp = None\n", why="what is used where it is there"),
+    Bad(
+        "try:\n    from apex import amp\nexcept ImportError:\n    raise ImportError('install apex')\n",
+        why="what says that it is missing",
+    ),
     Bad("from apex import amp\n\nhandle = amp.init(enabled=True)\n", why="the interface before `initialize`"),
     Ok("import torch\n\n\ndef f(apex):\n    return apex.amp.initialize(apex)\n", "a parameter of that name"),
     Ok(

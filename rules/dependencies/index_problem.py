@@ -22,6 +22,7 @@ from torchlift.source import Span
 from torchlift.wheels.offers import line_of
 
 _CUDA = lazy_pattern(r"cu\d{2,3}\Z")
+_BUILD_OF_A_TEMPLATE = lazy_pattern(r"[}\w%]\+(cu\d{2,3})\Z")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,9 @@ def builds_in(item: PinSet) -> dict[str, Span]:
         for clause in pin.clauses:
             if clause.build and _CUDA.match(clause.build) and "dev" not in clause.version:
                 places.setdefault(clause.build, pin.span)
+        filled_in = _BUILD_OF_A_TEMPLATE.search(pin.text) if pin.opaque and not pin.clauses and not pin.file else None
+        if filled_in is not None:
+            places.setdefault(filled_in[1], pin.span)
     return places
 
 

@@ -260,6 +260,10 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
             raise _Obstacle(f"{name} is named more than once, so nothing is rewritten.")
         if (item.indexes or wheel.for_gpus) and any(pin.conditional for pin in pins):
             raise _Obstacle(f"{name} is wanted under a condition, so nothing is rewritten.")
+        if any(_is_for_intel_macs(pin) for pin in pins):
+            raise _Obstacle(
+                "torch 2.2 is the last for Macs of Intel, which this condition may be for: nothing is rewritten."
+            )
         if any(pin.hashed for pin in pins):
             raise _Obstacle("The hashes beside it belong to the old files, so nothing is rewritten.")
         if any(pin.opaque for pin in pins):
@@ -281,6 +285,17 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
             )
         if _is_bound(pin):
             raise _Obstacle(f"{pin.name} beside it is bound to one torch or CUDA, so nothing is rewritten.")
+
+
+def _is_for_intel_macs(pin: Pin) -> bool:
+    """Whether a condition is for Macs, and says that they have Intel's processors or keeps torch at what these can have."""
+    condition = pin.text.partition(";")[2].lower()
+    if "darwin" not in condition and "macos" not in condition:
+        return False
+    if "x86_64" in condition:
+        return True
+    newer = "2.3.0" if pin.is_torch else companion_of(pin.name, "2.3.0")
+    return newer is not None and not allows(pin.specifier, newer) and "arm64" not in condition
 
 
 def _check_image(view: TextView, wheel: Wheel) -> None:

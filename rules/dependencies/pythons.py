@@ -145,7 +145,7 @@ def _named(view: TextView) -> Iterator[AskedPython]:
     """Every Python that keys, lists and images of YAML name."""
     for item in assignments(view):
         match = _VALUE.fullmatch(item.value) if _KEY.fullmatch(item.name) else None
-        if match is not None:
+        if match is not None and (not item.row or _is_asked(view, item.name)):
             start = item.span.start + match.start("version")
             place = Span(start, start + len(match["version"]))
             minor = int(match["minor"])
@@ -155,6 +155,11 @@ def _named(view: TextView) -> Iterator[AskedPython]:
     for image in read_images(view):
         if image.python:
             yield _of_image(image)
+
+
+def _is_asked(view: TextView, name: str) -> bool:
+    """Whether anything reads a key of a matrix."""
+    return re.search(rf"\bmatrix(?:\.|\[[\"'])\s*{re.escape(name)}\b", view.code) is not None
 
 
 def barred(asked: list[AskedPython], wheels: frozenset[int]) -> list[AskedPython]:

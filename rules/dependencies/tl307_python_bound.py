@@ -126,12 +126,12 @@ def _bound(view: TextView, python: Pin, torch: Pin, settings: Settings) -> Itera
 
 
 def _rows(view: TextView, settings: Settings) -> Iterator[Finding]:
-    """The rows of a matrix that name a torch and a Python."""
+    """The rows of a matrix that name a torch and a Python that has none of it; one for an older torch may stay."""
     for value in version_values(view):
         row = row_of(view, value.span)
         if value.package == "torch" and row is not None:
             torch = Pin("torch", value.value, value.span, ((Clause("==", value.value, value.span),),))
-            yield from _pythons(view, PinSet(row, pins=[torch]), torch, settings)
+            yield from _pythons(view, PinSet(row, pins=[torch]), torch, settings, row=True)
 
 
 def _installed(view: TextView, item: PinSet, settings: Settings) -> Iterator[Finding]:
@@ -143,7 +143,7 @@ def _installed(view: TextView, item: PinSet, settings: Settings) -> Iterator[Fin
     yield from _pythons(view, item, torch, settings)
 
 
-def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings) -> Iterator[Finding]:
+def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings, *, row: bool = False) -> Iterator[Finding]:
     """Findings at the Pythons that have no wheel of the torch beside them, or of the one that the project moves to."""
     asked = _environment(view, item, [python for python in pythons_for(view, item, torch.span) if not python.floor])
     target = target_line(settings.target)
@@ -154,6 +154,8 @@ def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings) -> It
     old = [python for python in asked if there and python.minors[0] < min(there)]
     if len(old) < len(asked) and any(python.listed for python in asked):
         old = []  # others of the list try the target
+    if row and (known or holds(torch, target)):
+        old = []
     for python in asked:
         minor = python.minors[0]
         if known and minor not in possible:

@@ -92,10 +92,24 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
             continue
         if any(_line(value) > target if value.below else _line(value) >= target for value in named):
             continue
-        lists = [value for value in named if value.listed]
-        newest = max(lists, key=_line, default=None)
-        for value in [value for value in named if not value.listed] + ([newest] if newest else []):
+        for value in _telling(named):
             yield Finding("TL310", view.path, value.span, _message(value, target), _severity(view, value), help, fix)
+
+
+def _telling(named: list[VersionValue]) -> list[VersionValue]:
+    """Values of one name that something has to be said of: single ones, and the newest of each list.
+
+    Rows that a matrix includes belong to its lists, and are a list of their own where it has none.
+    """
+    found = [value for value in named if value.list_at < 0 and not value.row]
+    lists: dict[int, list[VersionValue]] = {}
+    for value in named:
+        if value.list_at >= 0:
+            lists.setdefault(value.list_at, []).append(value)
+    rows = [value for value in named if value.row and value.list_at < 0]
+    if rows and not lists:
+        lists[-1] = rows
+    return sorted([*found, *(max(one, key=_line) for one in lists.values())], key=lambda value: value.span)
 
 
 _OF_AN_IMAGE = lazy_pattern(r"[\w.-]+/[\w./-]+:")
@@ -113,7 +127,7 @@ def _severity(view: TextView, value: VersionValue) -> Severity:
 
 def _message(value: VersionValue, target: tuple[int, int]) -> str:
     moves = f"torch {spelled(target)}, which this project moves to"
-    if value.listed:
+    if value.listed or value.row:
         return f"`{value.name}` goes up to torch {value.value}: nothing here tries {moves}."
     taken = f", which `{value.use}` takes," if value.use else ""
     if value.below:
@@ -222,14 +236,15 @@ def _pythons(view: TextView, values: list[VersionValue], release: str) -> list[R
 
 def _by_hand(values: list[VersionValue], release: str) -> str:
     """What to write where nothing is rewritten; a list of releases to try gets one more."""
-    if any(value.listed for value in values if value.package == "torch"):
+    if any(value.listed or value.row for value in values if value.package == "torch"):
         pythons = sorted(pythons_of(release))
         reach = (
             f" Its wheels are for Python 3.{pythons[0]} to 3.{pythons[-1]}: leave out jobs with others."
             if pythons
             else ""
         )
-        return f"Add {release} to the list, with the torchvision and torchaudio that belong to it.{reach}"
+        rows = not any(value.listed for value in values if value.package == "torch")
+        return f"Add {'a row with ' if rows else ''}{release}{'' if rows else ' to the list'}, with the torchvision and torchaudio that belong to it.{reach}"
     if any(value.below for value in values):
         major, minor = _line(VersionValue("torch", "", release, Span(0, 0), listed=False))
         return f"Let it reach further: <{major}.{minor + 1} lets torch {release} in."
@@ -264,6 +279,12 @@ EXAMPLES = (
         "      - run: pip install torch==${{ matrix.torch }}\n",
         why="a list of one beside a Python without a wheel",
         path=".github/workflows/test.yml",
+    ),
+    Bad(
+        "jobs:\n  c:\n    strategy:\n      matrix:\n        include:\n          - torch: 2.5.1\n            python: '3.12'\n"
+        "          - torch: 2.4.1\n            python: '3.11'\n",
+        why="a matrix of rows alone",
+        path=".github/workflows/rows.yml",
     ),
     Bad(
         "docker build -f docker/Dockerfile --build-arg PYTORCH=1.9.0 --build-arg CUDA=11.1 --build-arg CUDNN=8 .\n",

@@ -58,11 +58,12 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         early = (
             context.settings.target >= NEW_ENGINE and read_when_the_group_is_made(store.name) and not store.for_child
         )
-        late = _created_before(view, store.node) if early else None
+        variable = nccl_variable(store.name)
+        unread = variable is not None and variable.status == "gone" and variable.since <= context.settings.target
+        late = _created_before(view, store.node) if early and not unread else None
         if late is not None and may_use_nccl(context.project):
             yield _too_late(view, store, late)
             continue
-        variable = nccl_variable(store.name)
         # The torchcomms flag has a rule of its own (TL243).
         if variable is None or not variable.matters or variable.status == "torchcomms":
             continue

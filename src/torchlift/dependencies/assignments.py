@@ -50,12 +50,16 @@ class Assignment:
         value: without quotes.
         span: where the value stands.
         listed: whether it is one of a list.
+        list_at: where that list begins, the same for all of its values; -1 where it is none of a list.
+        row: whether it stands in a row that a matrix includes.
     """
 
     name: str
     value: str
     span: Span
     listed: bool = False
+    list_at: int = -1
+    row: bool = False
 
 
 @lru_cache(maxsize=8)
@@ -91,6 +95,7 @@ def _yaml(view: TextView) -> Iterator[Assignment]:
     What a matrix excludes is no value of anything.
     """
     above: list[tuple[int, str]] = []
+    places: dict[int, int] = {}
     excluded: int | None = None
     for line in view.lines:
         indent = len(line.text) - len(line.text.lstrip())
@@ -104,29 +109,36 @@ def _yaml(view: TextView) -> Iterator[Assignment]:
         for match in _FLOW.finditer(line.text):
             yield _assignment(match, line.start)
         if (loop := _LOOP.match(line.text)) is not None:
-            yield from _scalars(loop["name"], loop["values"], line.start + loop.start("values"), listed=True)
+            at = line.start + loop.start("values")
+            yield from _scalars(loop["name"], loop["values"], at, list_at=at)
         item = _ITEM.match(line.text)
         key = _KEY.match(line.text)
         if key is None:
             if item is not None and above and above[-1][0] <= len(item["indent"]):
-                yield from _scalars(above[-1][1], item["value"], line.start + item.start("value"), listed=True)
+                yield from _scalars(
+                    above[-1][1], item["value"], line.start + item.start("value"), list_at=places[len(above)]
+                )
             continue
         indent = len(key["indent"]) + len(key["item"] or "")
         while above and above[-1][0] >= indent:
             above.pop()
         name = above[-1][1] if key["name"] == "default" and above else key["name"]
+        row = bool(above) and above[-1][1] == "include"
         above.append((indent, name))
+        places[len(above)] = line.start
         if key["value"] and key["value"][0] not in "{|>&*":
             start = line.start + key.start("value")
             brackets = key["value"][0] == "["
-            yield from _scalars(name, key["value"].lstrip("["), start + brackets, listed=brackets)
+            at = line.start if brackets else -1
+            yield from _scalars(name, key["value"].lstrip("["), start + brackets, list_at=at, row=row)
 
 
-def _scalars(name: str, text: str, start: int, *, listed: bool) -> Iterator[Assignment]:
-    position = 0
+def _scalars(name: str, text: str, start: int, *, list_at: int, row: bool = False) -> Iterator[Assignment]:
+    position, listed = 0, list_at >= 0
     while match := _SCALAR.match(text, position):
         group = next(number for number in (1, 2, 3) if match[number] is not None)
-        yield Assignment(name, match[group], Span(start + match.start(group), start + match.end(group)), listed)
+        span = Span(start + match.start(group), start + match.end(group))
+        yield Assignment(name, match[group], span, listed, list_at, row)
         position = match.end()
         if not listed or position >= len(text) or text[position] == "]":
             return

@@ -24,7 +24,7 @@ _COMMAND = lazy_pattern(
     r"(?<![\w./-])(?:(?P<pip>(?:uv[ \t]+)?pip[\d.]*[ \t]+(?:-\S+[ \t]+)*install|uv[ \t]+add)"
     r"|(?P<conda>(?:conda|mamba|micromamba)[ \t]+(?:-\S+[ \t]+)*(?:install|create|env[ \t]+create)))(?=[ \t])"
 )
-_TOKEN = lazy_pattern(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\;&|()`])+|&&|\|\||[;&|()`]""")
+_TOKEN = lazy_pattern(r"""(?:\$\{\{[^{}]*\}\}|"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\;&|()`])+|&&|\|\||[;&|()`]""")
 _END = frozenset({"&&", "||", ";", "&", "|", "(", ")", "`"})
 _REDIRECTION = lazy_pattern(r"\d?[<>]{1,2}(?:[^=].*)?")
 _WITH_VALUE = {
@@ -41,7 +41,8 @@ _SOURCES = frozenset({"-i", "--index-url", "--extra-index-url", "-f", "--find-li
 _CHANNELS = frozenset({"-c", "--channel"})
 _FILES = frozenset({"-r", "--requirement", "-c", "--constraint", "--constraints", "-f", "--file"})
 _LOOSE = lazy_pattern(
-    r"(?<![\w./$-])torch(?:vision|audio)?(?:\[\w+\])?[ ]?(?:[<>~=!]=?[ ]?[\d.]+,[ ]?)*(?:===?|~=|<=?)[ ]?\d+(?:\.\d+)+(?:\+\w+)?(?![\w.]*[*$])"
+    r"(?<![\w./$-])torch(?:vision|audio)?(?:\[\w+\])?(?:[ ]?(?:[<>~=!]=?[ ]?[\d.]+,[ ]?)*(?:===?|~=|<=?)[ ]?\d+(?:\.\d+)+(?:\+\w+)?(?![\w.]*[*$])"
+    r"|(?:===?|~=|<=?)(?P<quote>[\"'])\d+(?:\.\d+)+(?:[.+-]?(?:\$\{?\w+\}?|\w+))?(?P=quote))"
 )
 _INLINE = lazy_pattern(r"(?<!`)(`{1,2})(?!`).{1,400}?(?<!`)\1(?!`)")
 _FENCE = lazy_pattern(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
@@ -89,9 +90,10 @@ def loose_pins(view: TextView, taken: Sequence[PinSet]) -> Iterator[Pin]:
         span = Span(*match.span())
         if view.kind == "toml" and view.code[span.start - 1] not in "\"'":
             continue  # prose
-        pin = None if any(other.overlaps(span) for other in spans) else read_pin(match[0], span.start)
+        text = match[0].replace(match["quote"], "") if match["quote"] else match[0]
+        pin = None if any(other.overlaps(span) for other in spans) else read_pin(text, span.start)
         if pin is not None:
-            yield replace(pin, opaque=True)
+            yield replace(pin.at(span) if match["quote"] else pin, opaque=True)
 
 
 def is_command(view: TextView, line: LogicalLine, offset: int) -> bool:

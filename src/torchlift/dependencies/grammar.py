@@ -24,6 +24,9 @@ _AND_OR = lazy_pattern(r",\s*|\|\|?\s*")
 _KEYWORD = lazy_pattern(r"""\bversion\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,\]]*))""")
 _WHEEL = lazy_pattern(r"(?:^|[/\\@\s])([A-Z0-9](?:[\w.]*[A-Z0-9])?)-(\d[^-/\\]*)-[^/\\]+\.whl", re.IGNORECASE)
 _LOCAL_TEMPLATE = lazy_pattern(r"\+\w*(?:\$\{?\w+\}?|\$\{\{[^{}]*\}\}|%\w+%)\Z")
+# `2.4.0.${NIGHTLY}`: a release whose build something fills in.
+_REST_TEMPLATE = lazy_pattern(r"(?<=\d)[.+-]?(?:dev)?(?:\$\{?\w+\}?|\$\{\{[^{}]*\}\}|%\w+%)\Z")
+_TWO_NUMBERS = lazy_pattern(r"[<>=!~^]*\s*\d+\.\d+")
 _TEMPLATE = lazy_pattern(r"[${}%`]|<<|\[\[")
 
 
@@ -61,6 +64,8 @@ def read_pin(text: str, start: int, notation: Notation = "pip", group: str = "",
     else:
         begin, end = match.end(), len(text.partition(";")[0])
     filled_in = _LOCAL_TEMPLATE.search(text, begin, end) if notation == "pip" else None
+    if filled_in is None and notation == "pip" and _TWO_NUMBERS.match(text, begin, end):
+        filled_in = _REST_TEMPLATE.search(text, begin, end)
     versions = _read_versions(text[begin : filled_in.start() if filled_in else end], start + begin, notation)
     if versions.build is not None:
         span = Span(span.start, start + begin + versions.build)

@@ -43,6 +43,8 @@ class VersionValue:
         listed: whether it is one of a list.
         use: what takes it, "" where only its name says so.
         below: whether it is a bound that is not reached itself: `<2.2`.
+        list_at: where the list begins that it is one of, or -1.
+        row: whether it stands in a row that a matrix includes.
     """
 
     package: Literal["torch", "torchvision", "torchaudio", "cuda"]
@@ -52,6 +54,8 @@ class VersionValue:
     listed: bool
     use: str = ""
     below: bool = False
+    list_at: int = -1
+    row: bool = False
 
 
 @lru_cache(maxsize=8)
@@ -93,4 +97,4 @@ def _value(item: Assignment, use: tuple[str, str] | None) -> VersionValue | None
     if package == "torchaudio":
         return VersionValue("torchaudio", item.name, match["release"], span, item.listed, how)
     below = item.value.startswith("<") and not item.value.startswith("<=")
-    return VersionValue("torch", item.name, match["release"], span, item.listed, how, below)
+    return VersionValue("torch", item.name, match["release"], span, item.listed, how, below, item.list_at, item.row)
