@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from torchlift.cli import torchlift
+from torchlift.migrate.output_formats import OUTPUT_FORMATS
 from torchlift.notebook import read_source
 
 CELLS = (
@@ -108,6 +109,13 @@ def test_what_ipython_runs_stays(cells: tuple[str, ...], kept: bytes, tmp_path: 
     write(tmp_path / "a.ipynb", cells)
     migrate(tmp_path, "--unsafe-fixes", "--torchscript", "drop")
     assert kept in (tmp_path / "a.ipynb").read_bytes()
+
+
+@pytest.mark.parametrize("form", [name for name in OUTPUT_FORMATS if name != "json"])
+def test_every_form_lists_what_is_found_in_a_notebook(form: str, tmp_path: Path) -> None:
+    write(tmp_path / "a.ipynb")
+    status, out, err = migrate(tmp_path, "--check", "--output-format", form)
+    assert status == 1 and "torch.ger" in out and "defect" not in err
 
 
 def test_a_plan_names_places_of_notebooks_by_cell(tmp_path: Path) -> None:

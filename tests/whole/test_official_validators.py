@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import told
+from executed_page import blocks
 
 ROOT = Path(__file__).parents[2]
 MULTITOOL = "@microsoft/sarif-multitool-linux@5.7.0"
@@ -57,3 +58,30 @@ def test_microsofts_multitool_and_a_reader_of_rdformat_object_to_nothing(
 def test_templates_are_what_github_and_gitlab_describe(schema: str, name: str) -> None:
     done = run(sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, name, folder=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+SCHEMAS = {
+    "name:": "vendor.github-workflows",
+    "include:": "vendor.gitlab-ci",
+    "torchlift:": "vendor.gitlab-ci",
+    "repos:": "pre-commit itself",
+}
+"""What each file of docs/ci.md begins with, and who says how such a file looks."""
+
+
+@pytest.mark.parametrize("start", SCHEMAS)
+def test_files_to_paste_are_what_their_readers_describe(start: str, tmp_path: Path) -> None:
+    shown = [
+        text for text in blocks((ROOT / "docs/ci.md").read_text(encoding="utf-8"), "yaml") if text.startswith(start)
+    ]
+    assert shown
+    for text in shown:
+        file = tmp_path / ".pre-commit-config.yaml"
+        file.write_text(text)
+        if start == "repos:":
+            done = run(sys.executable, "-m", "pre_commit", "validate-config", file.name, folder=tmp_path)
+        else:
+            done = run(
+                sys.executable, "-m", "check_jsonschema", "--builtin-schema", SCHEMAS[start], file.name, folder=tmp_path
+            )
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -25,7 +25,9 @@ def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble]) -> str
 
 
 def _case(entry: ListedFinding) -> JunitCase:
-    line = " ".join(entry.source.line(entry.place.row).split())
+    line = " ".join(
+        entry.source.line(entry.source.location(entry.span.start)[0]).split()
+    )  # a notebook's JSON has others
     name = one_line(f"{entry.code} {entry.name}: {line[:_LONGEST_LINE]}")
     place = f"{one_line(entry.path)}:{entry.place.row}:{entry.place.column}"
     text = f"{place}: {entry.text}" + (f"\n{entry.url}" if entry.url else "")
