@@ -111,3 +111,9 @@ def test_a_buffer_that_nothing_else_gets_hold_of_is_read_by_no_reader_elsewhere(
     reader = "import sys\nimport torch\n\nnet = torch.jit.load(sys.argv[1])\n"
     result = analyse_files(tmp_path, {"test_net.py": _BUFFER.format(more), "serve.py": reader})
     assert (b"torch.export.save(traced, buffer)" in (new_bytes(result, "test_net.py") or b"")) is alone
+
+
+def test_whatever_is_saved_where_the_same_function_loads_it_is_torchscript(tmp_path: Path) -> None:
+    code = "import torch\n\n\ndef f(net):\n    net.save('net.pt')\n    return torch.jit.load('net.pt')\n"
+    (found,) = all_findings(analyse_files(tmp_path, {"a.py": code}))
+    assert found.code == "TL103" and "`net.pt` is written as TorchScript at a.py:5" in (found.help or "")

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from torchlift.finding import Finding, Fix, Safety, Severity
+from torchlift.finding import FileFailure, Finding, Fix, Safety, Severity
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.migrate.tell.report import render
+from torchlift.migrate.tell.report.formats.listing import troubles_of
 from torchlift.source import SourceText, Span
 from torchlift.terminal.columns import cells
 from torchlift.versions import TorchVersion
@@ -385,3 +386,10 @@ def test_an_unknown_format_is_an_error_that_names_the_known_ones() -> None:
 )
 def test_characters_take_the_columns_a_terminal_gives_them(text: str, columns: list[int]) -> None:
     assert list(cells(text)[1]) == columns
+
+
+def test_what_failed_and_what_was_not_written_is_told_once_for_a_file() -> None:
+    left = tuple(FileOutcome(name, SourceText("x\n"), refused="It changed.") for name in ("a.py", "b.py"))
+    result = replace(run(*left), failures=(FileFailure("b.py", "rule TL401", "It failed."),))
+    told = [(trouble.path, trouble.reason) for trouble in troubles_of(result, HERE)]
+    assert told == [("b.py", "It failed."), ("a.py", "It changed.")]
