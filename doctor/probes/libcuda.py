@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from torchlift.doctor.facts import Facts
-from torchlift.doctor.probes.answers import take
+from torchlift.doctor.facts import FACTS_SCHEMA, Facts, ProbeFailure
+from torchlift.doctor.facts.facts_json import FactsError, from_json
 from torchlift.doctor.probes.child import AT, MARK, Child, ChildResult
 
 TIMEOUT = 30.0
@@ -22,5 +22,23 @@ def start(environment: Mapping[str, str] | None = None, timeout: float = TIMEOUT
 
 
 def read(result: ChildResult, facts: Facts) -> None:
-    """Put what the child answered into `facts.libcuda`; never raises."""
-    take(result, "libcuda", ("libcuda",), facts)
+    """Put what the child answered into `facts.libcuda`; never raises.
+
+    A child that hung or crashed leaves what it had found until then, and a `ProbeFailure` that names the call.
+    """
+    value = result.value if isinstance(result.value, dict) else None
+    outcome, detail = result.outcome, result.detail
+    if outcome == "ok" and not (value and value.get("complete")):
+        outcome = "error"
+        detail = (detail.strip().splitlines() or ["It ended before it had asked everything"])[-1]
+    if value is not None:
+        try:
+            facts.libcuda = from_json({"schema": FACTS_SCHEMA, "libcuda": value.get("libcuda")}).libcuda
+        except FactsError as error:
+            outcome, detail = "error", str(error)
+    if outcome != "ok":
+        facts.failures.append(ProbeFailure("libcuda", outcome, detail, result.signal, result.seconds))
+    # "stuck" is a timeout to whoever asks what CUDA is good for; the failure says the difference.
+    if outcome in ("crashed", "timeout", "stuck"):
+        facts.libcuda.outcome = "crashed" if outcome == "crashed" else "timeout"
+        facts.libcuda.text = detail

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from torchlift.doctor.facts import Facts
-from torchlift.doctor.probes.answers import take
+from torchlift.doctor.facts import FACTS_SCHEMA, Facts, ProbeFailure
+from torchlift.doctor.facts.facts_json import FactsError, from_json
 from torchlift.doctor.probes.child import AT, MARK, Child, ChildResult
 
 TIMEOUT = 30.0
@@ -24,5 +24,25 @@ def start(environment: Mapping[str, str] | None = None, timeout: float = TIMEOUT
 
 
 def read(result: ChildResult, facts: Facts) -> None:
-    """Put what the child answered into `facts.nvml`, `facts.gpus` and `facts.peers`; never raises."""
-    take(result, "nvml", ("nvml", "gpus", "peers"), facts)
+    """Put what the child answered into `facts.nvml`, `facts.gpus` and `facts.peers`; never raises.
+
+    A child that hung or crashed leaves what it had found until then, and a `ProbeFailure` that names the call.
+    """
+    value = result.value if isinstance(result.value, dict) else None
+    outcome, detail = result.outcome, result.detail
+    if outcome == "ok" and not (value and value.get("complete")):
+        outcome = "error"
+        detail = (detail.strip().splitlines() or ["It ended before it had asked everything"])[-1]
+    if value is not None:
+        try:
+            found = from_json({"schema": FACTS_SCHEMA, **{part: value.get(part) for part in ("nvml", "gpus", "peers")}})
+        except FactsError as error:
+            outcome, detail = "error", str(error)
+        else:
+            facts.nvml, facts.gpus, facts.peers = found.nvml, found.gpus, found.peers
+    if outcome != "ok":
+        facts.failures.append(ProbeFailure("nvml", outcome, detail, result.signal, result.seconds))
+    # "stuck" is a timeout to whoever asks what NVML is good for; the failure says the difference.
+    if outcome in ("crashed", "timeout", "stuck"):
+        facts.nvml.outcome = "crashed" if outcome == "crashed" else "timeout"
+        facts.nvml.text = detail
