@@ -16,6 +16,7 @@ from torchlift.rules.api.changes import must_be_newer
 from torchlift.rules.rule import Context, Rule, Settings, TextContext
 from torchlift.rules.rule_index import indexed_rules
 from torchlift.search.asked import Asked
+from torchlift.source import SourceText
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
@@ -155,8 +156,8 @@ class FileCheck:
 
     def checked(self, unasked: frozenset[str] = frozenset()) -> Checked:
         """What was found by now; of the rules `unasked` nothing is known."""
-        text = self._context.view.source.text
-        ordered = tuple(_keeping_comments(self._findings[key], text) for key in sorted(self._findings))
+        source = self._context.view.source
+        ordered = tuple(_writable(self._findings[key], source) for key in sorted(self._findings))
         failures = tuple(failure for some in self._crashed.values() for failure in some)
         return Checked(self._context.view.path, ordered, failures, crashed=unasked.union(self._crashed))
 
@@ -256,9 +257,14 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
     )
 
 
-def _keeping_comments(finding: Finding, text: str) -> Finding:
-    """The finding without a fix that would lose a comment, so that nobody is promised one."""
+def _writable(finding: Finding, source: SourceText) -> Finding:
+    """The finding without a fix that would lose a comment, or leave a file that does not parse, so that nobody is promised one."""
     rewrites = finding.fix.rewrites if finding.fix is not None else ()
+    text = source.text
+    if not all(isinstance(rewrite, ReplaceText) for rewrite in rewrites) and source.has_old_async:
+        return finding.without_fix(
+            "Fixes are offered once `async=` (TL453) is gone, with which the file does not parse."
+        )
     if not any(isinstance(rewrite, ReplaceExpression) and rewrite.loses_comment(text) for rewrite in rewrites):
         return finding
     return finding.without_fix(

@@ -8,14 +8,10 @@ from torchlift.finding import Finding, Severity
 from torchlift.source import Span, UnreadableSource
 
 _OLDER = (
-    (
-        r"\basync\s*=",
-        "Python of before 3.7, when `async` became a keyword; torch calls that parameter `non_blocking` since 0.4",
-    ),
     (r"^\s*print\s+[^\s(=]|^\s*print\s*>>|^\s*exec\s+[\"']|<>|\bur[\"']|(?<![\w.])0\d+\b", "Python 2"),
     (r"^\s*except\s+[^:]+,\s*\w+\s*:|^\s*raise\s+[\w.]+\s*,", "Python 2"),
 )
-"""What is no Python any more, as the line of an error has it, and what it is; of the parameter: torch 0.4's notes on `async`."""
+"""What is no Python any more, as the line of an error has it, and what it is."""
 
 
 def why_unreadable(error: Exception) -> str:

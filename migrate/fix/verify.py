@@ -23,7 +23,7 @@ def problem_with(view: ModuleView, edits: Sequence[TextEdit], new: SourceText) -
     except UnicodeEncodeError as error:
         return f"The new text cannot be encoded as {new.encoding} ({error.reason})."
     try:
-        tree = new.parse()
+        tree = new.parse(old_async=False)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"The new text does not parse ({error})."
     return _changed_statement(view, edits, new, tree)

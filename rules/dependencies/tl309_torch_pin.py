@@ -8,13 +8,14 @@ from dataclasses import replace
 
 from torchlift.dependencies.commands import is_command, loose_indexes, loose_pins
 from torchlift.dependencies.pin import Pin
-from torchlift.dependencies.pin_set import PinSet, indexes_in
+from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.builds import Line, is_named_in, lines_of, spelled, target_line
+from torchlift.rules.dependencies.builds import Line, is_named_in, spelled, target_line
 from torchlift.rules.dependencies.companions import torch_for
+from torchlift.rules.dependencies.compiled_files import compiled_for, made_for_one_torch
 from torchlift.rules.dependencies.hardware import wheel_for
 from torchlift.rules.dependencies.holding import groups_of, held_in, holds, line_in, lists_of
 from torchlift.rules.dependencies.index_problem import builds_in, problem_of
@@ -30,7 +31,6 @@ from torchlift.rules.dependencies.reading import (
     torch_of,
 )
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
-from torchlift.source import Span
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 from torchlift.view.text import TextKind, TextView
@@ -59,18 +59,12 @@ RULE = Rule(
     triggers=("install_requires & torch", "nox & torch"),
     text_triggers=(
         *("torch & ==", "torch & <", "torch & ~=", "poetry & torch", "packages & torch", "torchvision", "torchaudio"),
-        *("pytorch & =", "triton & torch", "whl & torch", "whl & pt2"),
+        *("pytorch & =", "triton & torch", "whl & torch", "whl & pt2", "mmcv/dist", "detectron2/wheels", "data.dgl.ai"),
     ),
     text_kinds=INSTALLING,
     sources=("METADATA and file lists of torch, torchvision and torchaudio on PyPI, 2026-11-21",),
 )
 
-_MADE_FOR = lazy_pattern(
-    r"(?:[+./-]|%2B|\bpt|cu\d{2,3}|\d)(?:torch|pt)-?(?P<release>[12]\.\d{1,2}(?:\.\d+)?)(?!\d)", re.IGNORECASE
-)
-_MARK = lazy_pattern(r"\.whl\b|whl/torch-\d[^\s\"';,<>()]*")
-_BREAKS = frozenset(" \t\r\n\"'=;,<>()")
-_LONGEST_NAME = 400
 _LOWEST = lazy_pattern(r"(?:^|[-_./])(?:min|minimum|minimal|lowest|oldest|legacy)(?=[-_./]|\Z)")
 _BESIDE = lazy_pattern(r"(?:^|/)(?:docs?|examples?|tests?|benchmarks?)/")
 
@@ -230,43 +224,24 @@ def _move(
 
 def _compiled(view: TextView, target: Line) -> Iterator[Finding]:
     """Files and pages of files whose names say for which torch, or which of its CUDAs, they were compiled."""
-    for span in _files(view.code):
-        named, line = view.source.slice(span), view.line_at(span.start)
-        made = _MADE_FOR.search(named)
-        index = next(indexes_in(named, span.start), None)
-        lines = lines_of(index.build) if index is not None and "/torch-" not in named else ()
-        if made is not None and line_in(made["release"]) < target:
-            message = (
-                f"This is compiled for torch {made['release']}, and torch {spelled(target)}, which this project moves to, may refuse to "
-                "load it: compiled extensions fit the minor release that they were built with."
-            )
-        elif index is not None and lines and lines[-1] < target:
-            message = (
-                f"This file is of PyTorch's index for {index.build}, which ends with torch {spelled(lines[-1])}: it does not go with "
-                f"torch {spelled(target)}, which this project moves to."
-            )
-        else:
-            continue
-        if line is None or not is_command(view, line, span.start) or is_shown(view, span.start):
+    for span in made_for_one_torch(view.code):
+        message, line = compiled_for(view.source.slice(span), span, target), view.line_at(span.start)
+        if not message or line is None or not is_command(view, line, span.start) or is_shown(view, span.start):
             continue
         severity = Severity.INFO if view.kind == "markdown" else Severity.WARNING
         help = f"Take the one for torch {spelled(target)} if its makers have one, or build it from source."
         yield Finding("TL309", view.path, span, message, severity, help)
 
 
-def _files(code: str) -> Iterator[Span]:
-    """Names and addresses of wheels, and of pages of wheels for one torch."""
-    for match in _MARK.finditer(code):
-        start = match.start()
-        while start and code[start - 1] not in _BREAKS and match.start() - start < _LONGEST_NAME:
-            start -= 1
-        yield Span(start, match.end())
-
-
 _H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
 _V100 = Machine((Device("V100", (7, 0)),), driver="595.58.03")
 
 EXAMPLES = (
+    Bad(
+        "pip install mmcv-full -f https://download.openmmlab.com/mmcv/dist/cu101/${TORCH}/index.html\n",
+        why="a page of wheels for a CUDA that ended",
+        path="extensions.sh",
+    ),
     Bad(
         "sympy==1.12\ntorch==2.1.0\n",
         why="a requirement of torch's own that stands at an older release",

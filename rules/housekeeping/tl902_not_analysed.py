@@ -15,7 +15,7 @@ RULE = Rule(
     fix="None: correct the file, run torchlift with the Python it is written for, or exclude it.",
     targets=(),
     # With these words a file that uses torch is no Python of today, whatever else stands in it.
-    triggers=("torchlift", "torch & async=True", 'import torch & print "', "import torch & print '"),
+    triggers=("torchlift", 'import torch & print "', "import torch & print '"),
     check=nothing,
     sources=("torchlift's own design",),
 )
@@ -28,7 +28,6 @@ def whole(context: Context) -> Iterable[Finding]:
 
 EXAMPLES = (
     Bad("import torch.jit\nprint 'torch 0.1'\n", why="Python 2"),
-    Bad("import torch\n\nx = torch.ones(3)\ny = x.cuda(async=True)\n", why="a keyword since Python 3.7"),
     Ok("print('no trigger word here')\n", "a plain file"),
     Ok("import torch.jit\n", "a file that parses"),
     Ok("def f(:\n", "a broken file without any trigger word is none of our business"),

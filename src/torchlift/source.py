@@ -21,6 +21,11 @@ from torchlift.lazy_pattern import lazy_pattern
 # The newlines of Python's own tokenizer. `str.splitlines` would also break at form feeds and Unicode separators.
 _NEWLINE = lazy_pattern(r"\r\n|\r|\n")
 
+# A keyword since Python 3.7, and before that the name of the parameter that torch calls `non_blocking`.
+_OLD_ASYNC = lazy_pattern(r"(?<=[(,\s])async(?=\s*=[^=])")
+OLD_ASYNC = "asynC"
+"""What the argument `async=` of code for Python up to 3.6 is called in a tree; as long, so that every place stays."""
+
 
 class UnreadableSource(Exception):
     """A file that cannot be turned into text without losing something; the message is a sentence for the user."""
@@ -127,8 +132,12 @@ class SourceText:
     def _ascii(self) -> bool:
         return self.text.isascii()
 
-    def parse(self) -> ast.Module:
+    def parse(self, *, old_async: bool = True) -> ast.Module:
         """Parse with the running interpreter's grammar.
+
+        Args:
+            old_async: whether the argument `async=` of code for Python up to 3.6 is read as `OLD_ASYNC`, where nothing else
+                is in the way.
 
         Raises:
             SyntaxError: the text is not valid for this interpreter.
@@ -138,7 +147,26 @@ class SourceText:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in user code are not ours to report
-            return ast.parse(self.text)
+            try:
+                return ast.parse(self.text)
+            except SyntaxError:
+                newer = _OLD_ASYNC.sub(OLD_ASYNC, self.text) if old_async else self.text
+                if newer == self.text:
+                    raise
+                return ast.parse(newer)
+
+    @cached_property
+    def has_old_async(self) -> bool:
+        """Whether it parses only with `async=` read as the name of an argument."""
+        if _OLD_ASYNC.search(self.text) is None:
+            return False
+        try:
+            self.parse(old_async=False)
+        except SyntaxError:
+            return True
+        except (ValueError, RecursionError, MemoryError):
+            pass  # told where the file is read
+        return False
 
     def offset(self, line: int, byte_column: int) -> int:
         """Character offset of an `ast` position (1-based line, 0-based UTF-8 byte column)."""

@@ -59,7 +59,6 @@ def test_an_import_at_the_end_of_a_file_without_newline_gets_one(tmp_path: Path)
 UNREADABLE = {
     "syntax error": (b"import torch.jit\ndef f(:\n", "not valid Python"),
     "Python 2": (b"import torch.jit\nprint 'x'\n", "it is Python 2"),
-    "an old keyword": (b"import torch\nx.cuda(async=True)\n", "`non_blocking` since 0.4"),
     "undecodable": (b"import torch.jit\nx = '\xff'\n", "decoded"),
     "unknown encoding": (b"# coding: klingon\nimport torch.jit\n", "encoding"),
     "NUL bytes": (b"import torch.jit\nx = '\0'\n", "NUL"),

@@ -1,0 +1,54 @@
+"""Files and pages of files whose names say for which torch, or which of its CUDAs, they were compiled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from torchlift.dependencies.pin_set import indexes_in
+from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.dependencies.builds import Line, is_older_than_all, lines_of, spelled
+from torchlift.rules.dependencies.holding import line_in
+from torchlift.source import Span
+
+_MADE_FOR = lazy_pattern(
+    r"(?:[+./-]|%2B|\bpt|cu\d{2,3}|\d)(?:torch|pt)-?(?P<release>[12]\.\d{1,2}(?:\.\d+)?)(?!\d)", re.IGNORECASE
+)
+_MARK = lazy_pattern(
+    r"\.whl\b|(?:whl/torch-\d|openmmlab\.com/mmcv/dist/|detectron2/wheels/|data\.dgl\.ai/wheels/)[^\s\"';,<>()]*"
+)
+_PAGE_FOR_CUDA = lazy_pattern(r"(?:dist|wheels(?:/torch-[\d.]+)?)/(cu\d{2,3})(?=/)")
+_BREAKS = frozenset(" \t\r\n\"'=;,<>()")
+_LONGEST_NAME = 400
+
+
+def compiled_for(named: str, span: Span, target: Line) -> str:
+    """What keeps a file or a page with such a name from going with the target; empty where nothing does."""
+    moves = f"torch {spelled(target)}, which this project moves to"
+    made = _MADE_FOR.search(named)
+    if made is not None and line_in(made["release"]) < target:
+        return (
+            f"This is compiled for torch {made['release']}, and {moves}, may refuse to "
+            "load it: compiled extensions fit the minor release that they were built with."
+        )
+    page = _PAGE_FOR_CUDA.search(named)
+    if page is not None:
+        lines = lines_of(page[1])
+        ended = f"ends with torch {spelled(lines[-1])}" if lines else "had no torch 2"
+        if is_older_than_all(page[1]) if not lines else lines[-1] < target:
+            return f"What is here is compiled for {page[1]}, for which PyTorch {ended}: it does not go with {moves}."
+    index = next(indexes_in(named, span.start), None)
+    lines = lines_of(index.build) if index is not None and "/torch-" not in named else ()
+    if index is not None and lines and lines[-1] < target:
+        ended = f"which ends with torch {spelled(lines[-1])}"
+        return f"This file is of PyTorch's index for {index.build}, {ended}: it does not go with {moves}."
+    return ""
+
+
+def made_for_one_torch(code: str) -> Iterator[Span]:
+    """Names and addresses of wheels, and of pages of wheels for one torch."""
+    for match in _MARK.finditer(code):
+        start = match.start()
+        while start and code[start - 1] not in _BREAKS and match.start() - start < _LONGEST_NAME:
+            start -= 1
+        yield Span(start, match.end())
