@@ -168,5 +168,6 @@ def cuda_codes(*numbers: int) -> str:
         rf"[Cc]uda runtime error \((?:{any_number})\)",
         rf"CUDA failure (?:{any_number})\b(?!\.)",
         rf"Cuda failure (?:{any_number})\b(?!\.)",
+        rf"Return value (?:{any_number}) from 'cuda",
     ]
     return "|" + "|".join(found)

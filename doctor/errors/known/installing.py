@@ -358,7 +358,7 @@ ROWS = (
     ),
     KnownError(
         id="torch-from-source",
-        pattern=r"(?:Building wheel for|Failed building wheel for|Could not build wheels for|Failed to build) (?:pytorch|torch)\b(?!-|_)|You tried to install \"pytorch\"|torch-0\.1\.2",
+        pattern=r"(?:Building wheel for|Failed building (?:wheel|editable) for|Failed to build installable wheels|Could not build wheels for|Failed to build) (?:pytorch|torch)\b(?!-|_)|You tried to install \"pytorch\"|torch-0\.1\.2",
         cause="pip found no wheel of torch for this Python and platform, and took the last source package that PyPI has instead (torch 0.1.2 of 2017, or the placeholder named pytorch), which cannot be built: this Python is newer (or older) than the torch that was asked for, is 32-bit, or the platform has no wheels (musl, 32-bit Arm, an Intel Mac from torch 2.3 on)",
         remedy="python -c 'import sys, struct, platform; print(sys.version, struct.calcsize(\"P\") * 8, platform.platform())' shows Python, its bits and the platform. Take a Python that this torch has wheels for (3.10 to 3.14 for the newest; `torchlift doctor` names it), in 64 bits, and install torch, not pytorch, from the index that `torchlift doctor` prints",
         command="torchlift doctor",

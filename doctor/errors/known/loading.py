@@ -185,11 +185,14 @@ ROWS = (
     KnownError(
         id="windows-unnamed-dll",
         causes=_EXTENSION_DLL,
-        pattern=rf"DLL load failed: (?:{NO_MODULE})",
+        pattern=rf"DLL load failed: (?:{NO_MODULE})|\[WinError 126\] (?:{NO_MODULE})\W{{0,3}}(?:$|(?!.{{0,10}}Error loading)\s)",
         cause="Windows does not find a DLL that a compiled module needs; which module it is stands in the last line of the trace, `from X import Y`",
         remedy="The tool Dependencies (github.com/lucasg/Dependencies), opened on the .pyd of the module in the last line of the trace, shows which DLL it is; a Python of 3.7 or older says no more than this",
         checks=("missing-libraries", "extension-abi", "toolkit-mismatch"),
-        says=("ImportError: DLL load failed: The specified module could not be found.",),
+        says=(
+            "ImportError: DLL load failed: The specified module could not be found.",
+            "OSError: [WinError 126] The specified module could not be found",
+        ),
         sources=(UNREAD,),
         likely=True,
     ),

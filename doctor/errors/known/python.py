@@ -68,10 +68,23 @@ ROWS = (
         likely=True,
     ),
     KnownError(
+        id="pip-ignored-for-this-python",
+        pattern=r"Ignored the following (?:yanked )?versions that require a different python version",
+        cause="pip passed over releases of the package because they say that they do not run with this Python, and found none that is left (the line lists the releases and the Pythons that they want)",
+        remedy="Make the environment with a Python that they want (conda create -n new python=3.11, uv venv --python 3.11), or ask for the newest release of the package, or its successor, that runs with this one. Where the missing package is another one than those in the list, its name is misspelt or it is on another index",
+        command="python --version",
+        checks=("python-version",),
+        says=(
+            "ERROR: Ignored the following versions that require a different python version: 0.0.10 Requires-Python >=3.6.0, <3.9",
+        ),
+        sources=(thread("mozilla/TTS", 794, "2025-08-11"),),
+        likely=True,
+    ),
+    KnownError(
         id="requires-another-python",
         pattern=r"requires a different Python: \d\.\d{1,2}|No supported Python \([^)\n]{1,20}\) found|Python \d\.\d[\w.]{0,8} is outside supported range|Requires-Python .{0,60}not in|requires Python .{0,40}but the running Python is"
         r"|(current|your) Python version \(?\d\.\d{1,2}.{0,60}(does not satisfy|is not allowed)|Python version [\d.]{1,8} is not supported"
-        r"|(is not compatible|not satisfied) with (the|this) Python",
+        r"|(is not compatible|not satisfied) with (the|this) Python|Python version \d[\w.]{0,10},? which is not supported|(?:only|Only) Python \d\.\d{1,2}",
         cause="The package says that it does not run with this Python",
         remedy="Make the environment with a Python that it names",
         checks=("python-version",),

@@ -337,7 +337,7 @@ ROWS = (
     ),
     KnownError(
         id="distribution-not-found",
-        pattern=r"(?:DistributionNotFound|PackageNotFoundError): The '(?P<package>[^'\n]{1,80})' distribution was not found|pkg_resources\.(ContextualVersionConflict|VersionConflict): \((?P<package2>[\w. -]{1,60})",
+        pattern=r"\bThe '(?P<package>[^'\n]{1,80})' distribution was not found|pkg_resources\.(ContextualVersionConflict|VersionConflict): \((?P<package2>[\w. -]{1,60})",
         cause="A program asks its environment for {package}, which is not installed there or in another release: the environment was changed after the program was installed",
         remedy="Install it, or the program again; pip check shows what else does not fit",
         command="pip check",

@@ -52,6 +52,18 @@ ROWS = (
         sources=(UNREAD,),
     ),
     KnownError(
+        id="transformers-generation-mixin",
+        pattern=r"doesn.t directly inherit from `GenerationMixin`|'\w{0,60}(?:Model|LM|Generation|LMHead\w{0,20})' object has no attribute 'generate'",
+        cause="Transformers 4.50 and newer no longer give every model generate(): this model's class (of the code that is loaded, or of trust_remote_code) does not name GenerationMixin among its bases",
+        remedy="Upgrade the package (or the model's own code) that defines the class, or in your own write class Model(PreTrainedModel, GenerationMixin); until then take transformers 4.49",
+        command="python -m pip install 'transformers<4.50'",
+        says=(
+            "GPT2InferenceModel has generative capabilities, as `prepare_inputs_for_generation` is explicitly overwritten. However, it doesn't directly inherit from `GenerationMixin`.",
+            "AttributeError: 'GPT2InferenceModel' object has no attribute 'generate'",
+        ),
+        sources=(thread("idiap/coqui-ai-TTS", 388, "2025-05-18"),),
+    ),
+    KnownError(
         id="model-type-unknown",
         pattern=r"but Transformers does not recognize this architecture|Unrecognized model in .{1,200}Should have a `model_type` key|Tokenizer class \w{1,60} does not exist or is not currently imported|Unrecognized configuration class <class",
         cause="The model is newer than the installed Transformers (or the folder has no config.json of a model)",

@@ -84,7 +84,7 @@ ROWS = (
         rf"|but (?:found|got|you have|have|detected|the (?:installed|current) version is|current version is|installed version is|(?:\w{{1,30}} ){{1,3}}is installed)[ :](?:version |v)?'?(?P<package6>{_NAME} )?{_RELEASE}"
         rf"|'?(?P<package7>{_NAME})'? ?{_COMPARED} ?{_RELEASE}'? (?:is |are )?(?:required|needed|must be|has to be)"
         r"|INCOMPATIBLE PYTHON VERSION|[Nn]ot compatible with (?:the )?(?:installed|current|this) version of '?(?P<package8>[\w.-]{1,40})"
-        r"|Python version (?P<name>\d[\w.]{0,10}),? which is not supported|(?:only|Only) Python \d\.\d{1,2}|[Rr]equires either '(?P<package9>[\w.-]{2,40})",
+        r"|[Rr]equires either '(?P<package9>[\w.-]{2,40})",
         cause="The code that raises this was written for another release of {package} than the one in this environment; the message says which it wants",
         remedy="Install what the message asks for with the same Python (python -m pip install 'NAME>=VERSION'), then python -m pip check: where another package pins it, upgrade "
         "both in one command, or take the release of the code that fits. Where the right release was installed, another environment runs (python -m pip show NAME, and "
