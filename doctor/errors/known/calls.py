@@ -165,6 +165,17 @@ ROWS = (
         level="warning",
     ),
     KnownError(
+        id="loader-already-made",
+        pattern=r"attribute should not be set after \w{1,60} is initialized",
+        cause="torch's DataLoader takes its dataset, batch_size, sampler, drop_last and the like once, when it is made; the program (or a package of its time) sets one afterwards, which older releases let pass in part",
+        remedy="Make a new DataLoader with the other value (dict of the arguments that the old one was made with), or change the data inside of the Dataset. In a package: its release for this torch",
+        says=("ValueError: dataset attribute should not be set after DataLoader is initialized",),
+        sources=(
+            torch_file("torch/utils/data/dataloader.py"),
+            thread("jramapuram/LifelongVAE_pytorch", 5, "2022-09-11"),
+        ),
+    ),
+    KnownError(
         id="semaphores-remark",
         pattern=r"(?:resource|semaphore)_tracker: There appear to be \d{1,9} leaked (?:semaphore|shared_memory|folder)",
         cause="Python cleans up what a process left that ended without being able to: this line is an echo. Alone at the end of a log, with nothing before it, the process was killed (memory) or crashed",

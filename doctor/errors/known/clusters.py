@@ -109,6 +109,18 @@ ROWS = (
         sources=(torch_file("torch/distributed/run.py"),),
     ),
     KnownError(
+        id="mpi-executable",
+        pattern=r"(?:mpirun|mpiexec|prterun|prun) was unable to (?:find the specified executable|launch the specified application)|could not (?:access or )?execute an? executable|execvp error on file|HYDU_create_process[^\n]{0,80}execvp|[Uu]nable to (?:find|access) (?:the specified )?executable file",
+        cause="mpirun found no program of that name on that host: it is not on PATH there, a script is given without `python` before it (or without the right to be executed), or an option was misspelt, so that its value was taken for the program",
+        remedy="Write mpirun ... python PROGRAM.py, with the whole path of the Python of the environment (which python); -x PATH -x LD_LIBRARY_PATH hands them on to other hosts, where the same paths have to exist. The line `Executable:` below names what it looked for: if that is an option or a number, read the options before it",
+        command="mpirun -np 1 which python",
+        says=("mpirun was unable to find the specified executable file, and therefore did not launch the job.",),
+        sources=(
+            thread("horovod/horovod", 347, "2018-07-02"),
+            "Open MPI, orte/tools/orterun/help-orterun.txt, by its name, 2026-11-26",
+        ),
+    ),
+    KnownError(
         id="mpi-slots",
         pattern=r"There are not enough slots available in the system|All nodes which are allocated for this job are already filled",
         cause="mpirun was asked for more processes than the host or host file has slots",

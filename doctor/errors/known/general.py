@@ -192,7 +192,7 @@ ROWS = (
     ),
     KnownError(
         id="any-library",
-        pattern=r"\b(?!libtpu)(?P<library>\w[\w.+-]{0,80}\.so[\d.]{0,20}): cannot open shared object|Library not loaded: (?P<library2>[\w@./+-]{1,160})|Could not load (dynamic )?library '?(?P<library3>[\w./+-]{1,120})",
+        pattern=r"\b(?!libtpu)(?P<library>\w[\w.+-]{0,80}\. ?so[\d.]{0,20}): cannot open shared object|Library not loaded: (?P<library2>[\w@./+-]{1,160})|Could not load (dynamic )?library '?(?P<library3>[\w./+-]{1,120})",
         cause="The loader does not find the library {library}: its package is not installed, it is there in another release, or its folder is not searched",
         remedy="ldd FILE | grep 'not found' shows everything that is missing; find the package (apt-file search NAME, dnf provides '*/NAME', conda-forge) and install it; where the file is on the machine (ldconfig -p, "
         "find / -name), put its folder on LD_LIBRARY_PATH",

@@ -322,12 +322,15 @@ ROWS = (
     KnownError(
         id="worker-died",
         causes=WORKER_DIED,
-        pattern=r"DataLoader [Ww]orker .{0,200}(exited unexpectedly|quit unexpectedly|is killed by signal)",
+        pattern=r"DataLoader [Ww]orker .{0,200}(exited unexpectedly|quit unexpectedly|is killed by signal)|Unexpected (?:segmentation fault|floating-point exception) encountered in worker",
         cause="A data loader's worker process ended without handing its exception on",
         remedy="Run once with num_workers=0: an exception then shows itself; if that works, look why the process was ended",
         command="sudo dmesg | grep -iE 'oom|killed process|segfault'",
         checks=("shm-size",),
-        says=("RuntimeError: DataLoader worker (pid(s) 12345) exited unexpectedly",),
+        says=(
+            "RuntimeError: DataLoader worker (pid(s) 12345) exited unexpectedly",
+            "ERROR: Unexpected segmentation fault encountered in worker.",
+        ),
         sources=(torch_file("torch/utils/data/dataloader.py"),),
         level="vague",
     ),

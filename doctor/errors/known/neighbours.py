@@ -159,6 +159,16 @@ ROWS = (
         level="warning",
     ),
     KnownError(
+        id="tensorflow-checkpoint",
+        pattern=r"Key \S{1,120} not found in checkpoint|Not found: Key \S{1,120}|Unsuccessful TensorSliceReader constructor|The passed save_path is not a valid checkpoint|Assign requires shapes of both tensors to match",
+        cause="TensorFlow restores a checkpoint of another graph than the one that was built: an older run lies in the folder, or the model, its names or its sizes are others",
+        remedy="Begin in an empty folder (the checkpoint's: --train_dir, --logdir, model_dir), or build the graph that was saved: tf.train.list_variables(PATH) shows its names. With Horovod only rank 0 writes and reads checkpoints (checkpoint_dir = None on the others), hvd.BroadcastGlobalVariablesHook(0) hands the values on",
+        command="python -c \"import tensorflow as tf; print(tf.train.list_variables('PATH'))\"",
+        says=("Not found: Key v0/cg/affine0/biases not found in checkpoint",),
+        sources=(thread("horovod/horovod", 272, "2018-05-23"),),
+        likely=True,
+    ),
+    KnownError(
         id="jax-dnn",
         pattern=r"DNN library initialization failed|DNN library is not found|Could not create cudnn handle",
         causes=_JAX_DNN,

@@ -81,6 +81,35 @@ ROWS = (
         likely=True,
     ),
     KnownError(
+        id="syntax-of-a-newer-python",
+        pattern=r"(?:site-packages|dist-packages|\.egg)[^\n]{0,160}\", line \d{1,6}(?:, in \S{1,60})?\n[^\0]{0,400}?SyntaxError: (?:invalid syntax|f-string|future feature|expected ':'|positional-only)",
+        cause="The installed package is written in a newer Python than the one that runs (annotated names and f-strings want 3.6, := and positional-only parameters 3.8, match 3.10, f-strings with the same quotation marks inside 3.12), or, where it says print without parentheses or `async` as a name, in an older one",
+        remedy="Run with a Python that the package supports (its page on pypi.org says which: a wheel or egg that pip did not check, or a copy of the sources, was put into this one), or install the last release of the package for this Python",
+        command="python --version; python -m pip check",
+        checks=("python-version",),
+        says=(
+            '  File "C:\\Python35\\lib\\site-packages\\detectron2\\config\\compat.py", line 151\n    RENAME: List[Tuple[str, str]] = []\n          ^\nSyntaxError: invalid syntax',
+        ),
+        sources=(
+            thread("facebookresearch/detectron2", 528, "2019-12-14"),
+            "docs.python.org, What's New in Python, by their names, 2026-11-26",
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="python-2",
+        pattern=r"Python 2\.7 reached the end of its life|Python 2\.7 is no longer maintained|Running under Python 2 is not supported|requires Python '?>=3\.\d[^\n]{0,40}running Python is 2\.7",
+        cause="pip is that of Python 2.7: nearly all packages, torch among them since 1.5, are for Python 3 only, and what pip takes for Python 2 is an old release or sources that do not build",
+        remedy="Use Python 3: python3 -m venv env && . env/bin/activate && python -m pip install PACKAGE. Where a program has to stay on Python 2 (ROS 1 before Noetic), ask for the last release that had it (pip2 install 'PACKAGE<RELEASE')",
+        command="python3 -m pip --version",
+        checks=("python-version",),
+        says=(
+            "DEPRECATION: Python 2.7 reached the end of its life on January 1st, 2020. Please upgrade your Python as Python 2.7 is no longer maintained.",
+        ),
+        sources=(thread("matthew-brett/transforms3d", 49, "2022-08-30"),),
+        likely=True,
+    ),
+    KnownError(
         id="requires-another-python",
         pattern=r"requires a different Python: \d\.\d{1,2}|No supported Python \([^)\n]{1,20}\) found|Python \d\.\d[\w.]{0,8} is outside supported range|Requires-Python .{0,60}not in|requires Python .{0,40}but the running Python is"
         r"|(current|your) Python version \(?\d\.\d{1,2}.{0,60}(does not satisfy|is not allowed)|Python version [\d.]{1,8} is not supported"

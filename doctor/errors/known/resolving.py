@@ -24,6 +24,17 @@ _COMPILED = (
 
 ROWS = (
     KnownError(
+        id="runtime-dependencies-check",
+        pattern=r"- (?P<package>[\w.-]{1,60})(?:[<>=!~][\w.,<>=!~*]{0,60})? not satisfied by version (?P<release>[\w.+]{1,20})|- (?P<package2>[\w.-]{1,60}) not installed\s[^\0]{0,80}pythonRuntimeDepsCheck",
+        cause="Nixpkgs' check of a wheel: it asks for another {package} than the one that nixpkgs has ({release})",
+        remedy='If the package works with it: pythonRelaxDeps = [ "{package}" ] (or true) in its derivation, pythonRemoveDeps to leave it out; else override {package} to the release that it wants, or take the package\'s newer release',
+        says=("  - docarray==0.21.0 not satisfied by version 0.40.0",),
+        sources=(
+            thread("jina-ai/clip-as-service", 951, "2024-06-04"),
+            "nixos.org/manual/nixpkgs, Python, pythonRelaxDeps, by its name, 2026-11-26",
+        ),
+    ),
+    KnownError(
         id="torch-extension-wheel",
         pattern=rf"Failed building (editable |wheel )for (?P<package>({_WITH_TORCH}))\b|Could not build wheels for (?P<package2>({_WITH_TORCH}))\b"
         rf"|Failed to build:? [`']?(?P<package3>({_WITH_TORCH}))\b|pyproject\.toml based projects \((?P<package4>({_WITH_TORCH}))\b",

@@ -64,6 +64,15 @@ ROWS = (
         sources=(thread("idiap/coqui-ai-TTS", 388, "2025-05-18"),),
     ),
     KnownError(
+        id="offloading-remark",
+        pattern=r"Some parameters are on the meta device because they were offloaded|We will use \d{1,3}% of the memory on device|Some parameters are on the meta device device because",
+        cause="accelerate says how it spread the model: what does not fit on the GPU stays in main memory or on disk (offloaded) and is brought over for each step, which is slow and not an error",
+        remedy="Nothing has to be done where it works. To have all of it on the GPU: a smaller or quantized model, another GPU, or max_memory={0: '22GiB', 'cpu': '64GiB'}; do not call .to() on such a model. If the process ends behind this line without a message, main memory ran out (Windows: a larger page file; Linux: dmesg)",
+        says=("Some parameters are on the meta device because they were offloaded to the cpu.",),
+        sources=(thread("Comfy-Org/ComfyUI", 10630, "2025-11-04"),),
+        level="warning",
+    ),
+    KnownError(
         id="model-type-unknown",
         pattern=r"but Transformers does not recognize this architecture|Unrecognized model in .{1,200}Should have a `model_type` key|Tokenizer class \w{1,60} does not exist or is not currently imported|Unrecognized configuration class <class",
         cause="The model is newer than the installed Transformers (or the folder has no config.json of a model)",

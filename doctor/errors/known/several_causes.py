@@ -222,9 +222,9 @@ WORKER_DIED = (
     ),
     Cause(
         "A compiled library crashed in it (OpenCV, decord, HDF5, a database handle opened before the fork)",
-        "signal: Segmentation fault or Aborted; num_workers=0 works or shows the sample",
+        "signal: Segmentation fault or Aborted, `Unexpected segmentation fault encountered in worker`; num_workers=0 works or shows the sample",
         "open files and handles in worker_init_fn or __getitem__, not in __init__; cv2.setNumThreads(0); multiprocessing_context='spawn'",
-        seen=r"Segmentation fault|Aborted|cv2|decord|h5py|lmdb",
+        seen=r"[Ss]egmentation fault|floating-point exception|Aborted|cv2|decord|h5py|lmdb",
     ),
     Cause(
         "The Dataset raised an exception that was lost on the way",
