@@ -25,7 +25,6 @@ LONG_FUNCTIONS = {
     "src/torchlift/view/scopes.py:_walk": "the innermost loop of a run: a call for each kind of node would double it",
     "testing/captures.py:compare_captures": "two thirds of it say what users may pass",
 }
-LONG_FILES: dict[str, str] = {}
 # What is small, used by one other file, and still a file of its own, and why.
 SMALL_FILES = {
     "doctor/smoke/triton_kernel.py": "Triton reads the source of a kernel, in annotations that are no strings",

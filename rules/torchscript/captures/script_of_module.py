@@ -43,7 +43,6 @@ from torchlift.rules.torchscript.values.value_life import follow
 from torchlift.view import ModuleView, Use
 
 _COPIES = frozenset({"to", "cuda", "cpu", "half", "float", "double", "train", "eval", "requires_grad_"})
-_TRAINS = frozenset({"train", "parameters", "named_parameters", "zero_grad", "requires_grad_"})
 _HINTS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.jit.Attribute"})
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from dropped_scripting import body, migrated
 
-CONVERT = "\n\ndef converted(value):\n    return value\n\n\n"
 EXPORTED = """\
 def test_net(method):
     net, x = Net(), torch.rand(2)
