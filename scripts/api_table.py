@@ -41,7 +41,7 @@ from package_index import PUBLIC_INDEX, Wheel, configured_index, listing
 from packaging.version import Version
 from wheel_sources import newest_patches, sources
 
-from torchlift.rules.api.successors import ADVICE
+from torchlift.rules.api.tables.successors import ADVICE
 
 DATA = Path(__file__).resolve().parent.parent / "rules" / "api" / "data"
 TORCH_OLDEST, TORCH_NEWEST = Version("2.0"), Version("2.15")

@@ -7,7 +7,7 @@ How to use it
 
 For the newest patch of every minor release from 1.0 it reads the headers of one Linux x86_64 wheel by range requests (about 15 MB
 each, kept in `--cache`), and takes from them, without a compiler, what they declare (cpp_names.py). A name is gone only where its
-last part is no word in any header of the newest release; a name that goes on elsewhere is told by hand, in rules/cpp/successors.py.
+last part is no word in any header of the newest release; a name that goes on elsewhere is told by hand, in rules/cpp/facts/successors.py.
 
 After a new torch release: raise `NEWEST`, run it, look at the difference, read a sample, run tests/rules/cpp.
 

@@ -12,7 +12,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.selection import looks_at_files
 from torchlift.migrate.find.suppress import Suppression
 from torchlift.project import Project
-from torchlift.rules.api.changes import must_be_newer
+from torchlift.rules.api.tables.changes import must_be_newer
 from torchlift.rules.rule import Context, Rule, Settings, TextContext
 from torchlift.rules.rule_index import indexed_rules
 from torchlift.search.asked import Asked

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from torchlift.rules.api.companion_moves import COMPANION_MOVES
-from torchlift.rules.api.moved_names import MOVED_NAMES
+from torchlift.rules.api.tables.companion_moves import COMPANION_MOVES
+from torchlift.rules.api.tables.moved_names import MOVED_NAMES
 from torchlift.rules.renaming import Renaming
 from torchlift.rules.rule import Bad, Ok, Rule
 from torchlift.versions import TorchVersion
@@ -27,7 +27,7 @@ RULE = Rule(
     check=_RENAMING.check,
     changed_in=_RENAMING.changed_in,
     collectors=(_RENAMING.patches,),
-    sources=("the tables in rules/api/moved_names.py and companion_moves.py have the evidence of each row",),
+    sources=("the tables in rules/api/tables/moved_names.py and companion_moves.py have the evidence of each row",),
     aliases=("TOR101", "TOR103"),
 )
 

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.api.absence import copes_without
-from torchlift.rules.api.before_the_table import EARLIER
-from torchlift.rules.api.changes import Gone, PackageRelease, gone_names
-from torchlift.rules.api.companion_advice import ENDED
-from torchlift.rules.api.successors import advice_for
-from torchlift.rules.api.table_rule import is_plain_use, triggers
+from torchlift.rules.api.tables.before_the_table import EARLIER
+from torchlift.rules.api.tables.changes import Gone, PackageRelease, gone_names
+from torchlift.rules.api.tables.companion_advice import ENDED
+from torchlift.rules.api.tables.successors import advice_for
+from torchlift.rules.api.uses.absence import copes_without
+from torchlift.rules.api.uses.table_rule import is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
@@ -43,7 +43,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     sources=(
         "rules/api/data/gone.json and companions_gone.json, written by scripts/api_table.py from the wheels, with the file and line of each",
-        "rules/api/successors.py and companion_advice.py for the replacements",
+        "rules/api/tables/successors.py and companion_advice.py for the replacements",
     ),
 )
 

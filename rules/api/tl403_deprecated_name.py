@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.api.changes import Deprecated, deprecated_names, first_releases, gone_names, must_be_newer
-from torchlift.rules.api.successors import advice_for
-from torchlift.rules.api.table_rule import is_plain_use, triggers
+from torchlift.rules.api.tables.changes import Deprecated, deprecated_names, first_releases, gone_names, must_be_newer
+from torchlift.rules.api.tables.successors import advice_for
+from torchlift.rules.api.uses.table_rule import is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
@@ -35,7 +35,7 @@ RULE = Rule(
     gives_way=triggers,
     sources=(
         "rules/api/data/deprecated.json and companions_deprecated.json, written by scripts/api_table.py from the wheels, with the file, line and text",
-        "rules/api/successors.py for replacements that the text does not name",
+        "rules/api/tables/successors.py for replacements that the text does not name",
     ),
 )
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
-from torchlift.rules.api.absence import asks_for, reads_signature
-from torchlift.rules.api.changes import ChangedParameter, changed_parameters, gone_names, parameters
-from torchlift.rules.api.table_rule import is_common, is_plain_use, triggers
+from torchlift.rules.api.tables.changes import ChangedParameter, changed_parameters, gone_names, parameters
+from torchlift.rules.api.uses.absence import asks_for, reads_signature
+from torchlift.rules.api.uses.table_rule import is_common, is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.source import Span
 from torchlift.versions import TorchVersion

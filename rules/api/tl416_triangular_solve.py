@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, ReplaceExpression
-from torchlift.rules.api import old_call
-from torchlift.rules.api.old_call import CallAdvice, OldName
+from torchlift.rules.api.uses import old_call
+from torchlift.rules.api.uses.old_call import CallAdvice, OldName
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Severity, Template
-from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled, triggers
+from torchlift.rules.api.uses.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.analysis.wording.messages import one_line
-from torchlift.rules.api import old_call
-from torchlift.rules.api.old_call import Argument, CallAdvice, OldName
+from torchlift.rules.api.uses import old_call
+from torchlift.rules.api.uses.old_call import Argument, CallAdvice, OldName
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use

@@ -10,7 +10,7 @@ from dataclasses import replace
 from torchlift.finding import EditCall, Finding, Group, Template
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Collector, Project
-from torchlift.rules.api.old_call import NOT_USED, CallAdvice, OldName, bind, changed, old_uses, spelled
+from torchlift.rules.api.uses.old_call import NOT_USED, CallAdvice, OldName, bind, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.source import SourceText
 from torchlift.torch_names import public_name

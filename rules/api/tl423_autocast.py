@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_amp import CACHE, DTYPES, may_choose_dtype, touches_cache, triggers
-from torchlift.rules.api.old_call import Argument, CallAdvice, OldName, bind, changed, old_uses, spelled, value_of
-from torchlift.rules.api.old_class_tests import (
+from torchlift.rules.api.uses.old_amp import CACHE, DTYPES, may_choose_dtype, touches_cache, triggers
+from torchlift.rules.api.uses.old_call import Argument, CallAdvice, OldName, bind, changed, old_uses, spelled, value_of
+from torchlift.rules.api.uses.old_class_tests import (
     class_tests,
     finding_about_annotation,
     finding_about_test,

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Template
-from torchlift.rules.api.old_amp import triggers
-from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, may_leave_import, old_uses, spelled
+from torchlift.rules.api.uses.old_amp import triggers
+from torchlift.rules.api.uses.old_call import CallAdvice, OldName, bind, changed, may_leave_import, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use

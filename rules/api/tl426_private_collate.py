@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.rules.api.moved_names import PRIVATE_COLLATE_NAMES
+from torchlift.rules.api.tables.moved_names import PRIVATE_COLLATE_NAMES
 from torchlift.rules.renaming import Renaming
 from torchlift.rules.rule import Bad, Ok, Rule
 from torchlift.versions import TorchVersion
@@ -22,7 +22,7 @@ RULE = Rule(
     aliases=("TOR104", "TOR105"),
     sources=(
         "torch/utils/data/dataloader.py:71-72 of torch 2.13.0; https://github.com/pytorch/pytorch/pull/69862",
-        "the table in rules/api/moved_names.py has the evidence of each row",
+        "the table in rules/api/tables/moved_names.py has the evidence of each row",
     ),
 )
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_amp import triggers
-from torchlift.rules.api.old_call import CallAdvice, OldName, changed, old_uses, spelled
-from torchlift.rules.api.old_class_tests import (
+from torchlift.rules.api.uses.old_amp import triggers
+from torchlift.rules.api.uses.old_call import CallAdvice, OldName, changed, old_uses, spelled
+from torchlift.rules.api.uses.old_class_tests import (
     class_tests,
     finding_about_annotation,
     finding_about_test,

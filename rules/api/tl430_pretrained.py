@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from torchlift.finding import AddImport, EditCall, Finding, Fix, Safety, Severity, Template
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.api.old_call import Argument, filled, spelled
-from torchlift.rules.api.torchvision_builders import BUILDERS, Builder
-from torchlift.rules.api.torchvision_by_hand import BY_HAND
+from torchlift.rules.api.tables.torchvision_builders import BUILDERS, Builder
+from torchlift.rules.api.uses.old_call import Argument, filled, spelled
+from torchlift.rules.api.uses.torchvision_by_hand import BY_HAND
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, ReplaceExpression, Template
-from torchlift.rules.api.old_call import CallAdvice, OldName, changed, old_uses, spelled
+from torchlift.rules.api.uses.old_call import CallAdvice, OldName, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
-from torchlift.rules.api.old_call import Argument
+from torchlift.rules.api.uses.old_call import Argument
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import Use

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.values.value_of import value_of
 from torchlift.rules.analysis.wording.messages import one_line
-from torchlift.rules.api.old_call import bind
+from torchlift.rules.api.uses.old_call import bind
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import DropOperand, Finding, Fix, KeepBranch, Rewrite, Safety, Severity
-from torchlift.rules.api.old_amp import triggers
+from torchlift.rules.api.uses.old_amp import triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use

@@ -13,11 +13,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.hardware import advice
-from torchlift.rules.dependencies.holding import groups_of
-from torchlift.rules.dependencies.index_problem import builds_in, channel_problem, problem_of
-from torchlift.rules.dependencies.moving import move, repair
-from torchlift.rules.dependencies.reading import (
+from torchlift.rules.dependencies.installed.reading import (
     INSTALLING,
     included,
     is_expectation,
@@ -25,6 +21,10 @@ from torchlift.rules.dependencies.reading import (
     sets_of,
     severity_in,
 )
+from torchlift.rules.dependencies.moves.holding import groups_of
+from torchlift.rules.dependencies.moves.moving import move, repair
+from torchlift.rules.dependencies.wheels.hardware import advice
+from torchlift.rules.dependencies.wheels.index_problem import builds_in, channel_problem, problem_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.view import Use

@@ -10,7 +10,8 @@ from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.builds import (
+from torchlift.rules.dependencies.installed.reading import NAMING, copied_sets, sets_of, torch_of
+from torchlift.rules.dependencies.wheels.builds import (
     FOR_GLIBC_228,
     allowed,
     default_build,
@@ -19,7 +20,6 @@ from torchlift.rules.dependencies.builds import (
     spelled,
     target_line,
 )
-from torchlift.rules.dependencies.reading import NAMING, copied_sets, sets_of, torch_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext, nothing
 from torchlift.view.text import TextView
 from torchlift.view.walk import walk

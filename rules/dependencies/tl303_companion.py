@@ -9,9 +9,8 @@ from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.project import Project
-from torchlift.rules.dependencies.companions import can_go_together, companion_of, torch_for
-from torchlift.rules.dependencies.own_kernels import kernels_at_stake
-from torchlift.rules.dependencies.reading import (
+from torchlift.rules.dependencies.installed.own_kernels import kernels_at_stake
+from torchlift.rules.dependencies.installed.reading import (
     INSTALLING,
     SETUP,
     included,
@@ -20,6 +19,7 @@ from torchlift.rules.dependencies.reading import (
     severity_in,
     torch_of,
 )
+from torchlift.rules.dependencies.wheels.companions import can_go_together, companion_of, torch_for
 from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.view import Use
 from torchlift.view.text import TextView

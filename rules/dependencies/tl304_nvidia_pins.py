@@ -9,9 +9,9 @@ from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.dependencies.builds import allowed, allows, default_build, target_line
-from torchlift.rules.dependencies.companions import nvidia_pins
-from torchlift.rules.dependencies.reading import INSTALLING, SETUP, sets_of, setup_of, severity_in, torch_of
+from torchlift.rules.dependencies.installed.reading import INSTALLING, SETUP, sets_of, setup_of, severity_in, torch_of
+from torchlift.rules.dependencies.wheels.builds import allowed, allows, default_build, target_line
+from torchlift.rules.dependencies.wheels.companions import nvidia_pins
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.view import Use
 from torchlift.view.text import TextView

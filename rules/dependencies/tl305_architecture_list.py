@@ -12,8 +12,14 @@ from torchlift.dependencies.setup_file import string_place
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.reading import severity_in
-from torchlift.rules.dependencies.toolkit import Cuda, lowest_capability, names_toolkit, toolkit_in, toolkit_of_target
+from torchlift.rules.dependencies.installed.reading import severity_in
+from torchlift.rules.dependencies.wheels.toolkit import (
+    Cuda,
+    lowest_capability,
+    names_toolkit,
+    toolkit_in,
+    toolkit_of_target,
+)
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.view import Use

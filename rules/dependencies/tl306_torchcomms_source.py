@@ -9,7 +9,7 @@ from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.dependencies.reading import INSTALLING, SETUP, sets_of, setup_of, severity_in
+from torchlift.rules.dependencies.installed.reading import INSTALLING, SETUP, sets_of, setup_of, severity_in
 from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.view import Use
 from torchlift.view.text import TextView

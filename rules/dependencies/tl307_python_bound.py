@@ -10,7 +10,17 @@ from torchlift.dependencies.strength import Strength, strength_of
 from torchlift.dependencies.version_values import version_values
 from torchlift.dependencies.yaml_blocks import row_of
 from torchlift.finding import Finding, Fix, Safety, Severity
-from torchlift.rules.dependencies.builds import (
+from torchlift.rules.dependencies.installed.pythons import AskedPython, pythons_for, required
+from torchlift.rules.dependencies.installed.reading import (
+    SETUP,
+    is_expectation,
+    sets_of,
+    setup_of,
+    severity_in,
+    torch_of,
+)
+from torchlift.rules.dependencies.moves.holding import holds
+from torchlift.rules.dependencies.wheels.builds import (
     allowed,
     minors_in,
     newest_of,
@@ -19,9 +29,6 @@ from torchlift.rules.dependencies.builds import (
     spelled,
     target_line,
 )
-from torchlift.rules.dependencies.holding import holds
-from torchlift.rules.dependencies.pythons import AskedPython, pythons_for, required
-from torchlift.rules.dependencies.reading import SETUP, is_expectation, sets_of, setup_of, severity_in, torch_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.view import Use
 from torchlift.view.text import TextKind, TextView

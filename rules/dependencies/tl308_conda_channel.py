@@ -8,7 +8,9 @@ from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.dependencies.builds import (
+from torchlift.rules.dependencies.installed.pythons import barred, pythons_for
+from torchlift.rules.dependencies.installed.reading import INSTALLING, is_pytorch_channel, sets_of, severity_in
+from torchlift.rules.dependencies.wheels.builds import (
     Line,
     allowed,
     newest_of,
@@ -17,8 +19,6 @@ from torchlift.rules.dependencies.builds import (
     spelled,
     target_line,
 )
-from torchlift.rules.dependencies.pythons import barred, pythons_for
-from torchlift.rules.dependencies.reading import INSTALLING, is_pytorch_channel, sets_of, severity_in
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
 from torchlift.view.text import TextView
 from torchlift.wheels.offers import line_of

@@ -13,14 +13,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.builds import Line, is_named_in, spelled, target_line
-from torchlift.rules.dependencies.companions import torch_for
-from torchlift.rules.dependencies.compiled_files import compiled_for, made_for_one_torch
-from torchlift.rules.dependencies.hardware import wheel_for
-from torchlift.rules.dependencies.holding import groups_of, held_in, holds, line_in, lists_of
-from torchlift.rules.dependencies.index_problem import builds_in, problem_of
-from torchlift.rules.dependencies.moving import Move, move
-from torchlift.rules.dependencies.reading import (
+from torchlift.rules.dependencies.installed.reading import (
     INSTALLING,
     SETUP,
     is_expectation,
@@ -30,6 +23,13 @@ from torchlift.rules.dependencies.reading import (
     setup_of,
     torch_of,
 )
+from torchlift.rules.dependencies.moves.compiled_files import compiled_for, made_for_one_torch
+from torchlift.rules.dependencies.moves.holding import groups_of, held_in, holds, line_in, lists_of
+from torchlift.rules.dependencies.moves.moving import Move, move
+from torchlift.rules.dependencies.wheels.builds import Line, is_named_in, spelled, target_line
+from torchlift.rules.dependencies.wheels.companions import torch_for
+from torchlift.rules.dependencies.wheels.hardware import wheel_for
+from torchlift.rules.dependencies.wheels.index_problem import builds_in, problem_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.versions import TorchVersion
 from torchlift.view import Use

@@ -12,14 +12,14 @@ from torchlift.dependencies.version_values import VersionValue, version_values
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.builds import FOR_GLIBC_228, is_named_in, pythons_of, spelled, target_line
-from torchlift.rules.dependencies.companions import companion_of, torch_for
-from torchlift.rules.dependencies.hardware import advice
-from torchlift.rules.dependencies.index_problem import problem_of
-from torchlift.rules.dependencies.moving import bound_beside
-from torchlift.rules.dependencies.pythons import moved_with, pythons_for
-from torchlift.rules.dependencies.reading import NAMING, is_expectation, sets_of
-from torchlift.rules.dependencies.succession import release_of
+from torchlift.rules.dependencies.installed.pythons import moved_with, pythons_for
+from torchlift.rules.dependencies.installed.reading import NAMING, is_expectation, sets_of
+from torchlift.rules.dependencies.moves.moving import bound_beside
+from torchlift.rules.dependencies.wheels.builds import FOR_GLIBC_228, is_named_in, pythons_of, spelled, target_line
+from torchlift.rules.dependencies.wheels.companions import companion_of, torch_for
+from torchlift.rules.dependencies.wheels.hardware import advice
+from torchlift.rules.dependencies.wheels.index_problem import problem_of
+from torchlift.rules.dependencies.wheels.succession import release_of
 from torchlift.rules.rule import Bad, Ok, Rule, Settings, TextContext, nothing
 from torchlift.source import Span
 from torchlift.versions import TorchVersion

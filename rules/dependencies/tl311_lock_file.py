@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.dependencies.lock_file import locked_torch
 from torchlift.finding import Finding, Severity
-from torchlift.rules.dependencies.builds import is_named_in, spelled, target_line
+from torchlift.rules.dependencies.wheels.builds import is_named_in, spelled, target_line
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
 from torchlift.versions import TorchVersion
 from torchlift.view.text import TextView

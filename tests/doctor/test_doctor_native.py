@@ -140,7 +140,9 @@ def test_symbols_that_lead_from_place_to_place_are_left_after_a_while(
 WELL_MADE = (elf([(".nv_fatbin", TWO_FATBINS), ("__nv_relfatbin", TWO_FATBINS)]), dll([(".nv_fatbin", TWO_FATBINS)]))
 
 
-@settings(max_examples=tried(100, 300), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=tried(100, 300), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(data=st.data())
 def test_no_damaged_file_makes_a_reader_raise_anything_but_its_own_error(tmp_path: Path, data: st.DataObject) -> None:
     damaged = bytearray(data.draw(st.sampled_from(WELL_MADE)))

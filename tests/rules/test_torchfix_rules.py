@@ -9,7 +9,7 @@ import pytest
 from example_project import all_findings, analyse_files, new_bytes
 
 from torchlift.finding import Finding, Safety
-from torchlift.rules.api.torchvision_builders import BUILDERS
+from torchlift.rules.api.tables.torchvision_builders import BUILDERS
 
 REWRITTEN = {
     "an alias of the module": (

@@ -9,7 +9,7 @@ import pytest
 from installed_torch import FIND, INSTALLED
 from torch_programs import TorchPrograms, same
 
-from torchlift.rules.api.moved_names import MOVED_NAMES, PRIVATE_COLLATE_NAMES
+from torchlift.rules.api.tables.moved_names import MOVED_NAMES, PRIVATE_COLLATE_NAMES
 from torchlift.rules.distributed.facts.distributed_names import DISTRIBUTED_NAMES
 from torchlift.rules.renaming import MovedName
 

@@ -19,8 +19,8 @@ from torchlift.migrate.cli import migrate
 from torchlift.migrate.fix.text_edits import problem_with_text, text_edits
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import RunOptions, analyse
-from torchlift.rules.dependencies.builds import lines_of
-from torchlift.rules.dependencies.companions import can_go_together, companion_of
+from torchlift.rules.dependencies.wheels.builds import lines_of
+from torchlift.rules.dependencies.wheels.companions import can_go_together, companion_of
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
 from torchlift.source import SourceText, Span

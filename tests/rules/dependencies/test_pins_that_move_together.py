@@ -11,9 +11,9 @@ from torchlift.dependencies.grammar import read_pin
 from torchlift.finding import Finding, Safety
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import RunOptions, analyse
-from torchlift.rules.dependencies.holding import lists_of
-from torchlift.rules.dependencies.moving import _is_below
-from torchlift.rules.dependencies.reading import sets_of
+from torchlift.rules.dependencies.installed.reading import sets_of
+from torchlift.rules.dependencies.moves.holding import lists_of
+from torchlift.rules.dependencies.moves.moving import _is_below
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
 from torchlift.source import SourceText

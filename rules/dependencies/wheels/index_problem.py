@@ -6,7 +6,7 @@ from torchlift.dependencies.pin_set import Index, PinSet
 from torchlift.finding import Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.dependencies.builds import (
+from torchlift.rules.dependencies.wheels.builds import (
     allowed,
     is_older_than_all,
     lines_of,
@@ -16,7 +16,7 @@ from torchlift.rules.dependencies.builds import (
     spelled,
     target_line,
 )
-from torchlift.rules.dependencies.hardware import serves, wheel_for
+from torchlift.rules.dependencies.wheels.hardware import serves, wheel_for
 from torchlift.rules.rule import Settings
 from torchlift.source import Span
 from torchlift.wheels.offers import line_of

@@ -8,7 +8,7 @@ from functools import partial
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.project import Collector
-from torchlift.rules.api.old_call import CallAdvice, spelled
+from torchlift.rules.api.uses.old_call import CallAdvice, spelled
 from torchlift.rules.rule import Context
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use

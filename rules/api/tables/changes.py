@@ -13,8 +13,8 @@ from pkgutil import get_data
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.api.before_the_table import EARLIER_PARAMETERS
-from torchlift.rules.api.deprecated_in_c import READ_IN, SAID_IN_C
+from torchlift.rules.api.tables.before_the_table import EARLIER_PARAMETERS
+from torchlift.rules.api.tables.deprecated_in_c import READ_IN, SAID_IN_C
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 

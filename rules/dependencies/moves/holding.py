@@ -10,9 +10,9 @@ from torchlift.dependencies.setup_file import read_setup, setup_calls
 from torchlift.dependencies.strength import is_certain
 from torchlift.finding import Group
 from torchlift.project import Project
-from torchlift.rules.dependencies.builds import Line, allows, spelled, target_line
-from torchlift.rules.dependencies.companions import can_go_together, known_releases
-from torchlift.rules.dependencies.reading import sets_of
+from torchlift.rules.dependencies.installed.reading import sets_of
+from torchlift.rules.dependencies.wheels.builds import Line, allows, spelled, target_line
+from torchlift.rules.dependencies.wheels.companions import can_go_together, known_releases
 from torchlift.rules.rule import Settings
 from torchlift.source import UnreadableSource
 from torchlift.versions import TorchVersion

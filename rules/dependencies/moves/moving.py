@@ -12,7 +12,11 @@ from torchlift.finding import Fix, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
-from torchlift.rules.dependencies.builds import (
+from torchlift.rules.dependencies.installed.own_kernels import kernels_at_stake
+from torchlift.rules.dependencies.installed.pythons import moved_with, pythons_for
+from torchlift.rules.dependencies.installed.reading import FAMILY, lock_beside, sets_of
+from torchlift.rules.dependencies.installed.said_for import said_for
+from torchlift.rules.dependencies.wheels.builds import (
     FOR_GLIBC_228,
     allowed,
     allows,
@@ -21,19 +25,15 @@ from torchlift.rules.dependencies.builds import (
     spelled,
     target_line,
 )
-from torchlift.rules.dependencies.companions import (
+from torchlift.rules.dependencies.wheels.companions import (
     LAST_TORCHAUDIO,
     companion_of,
     first_with_wheels,
     has_torchaudio,
     required_by_torch,
 )
-from torchlift.rules.dependencies.hardware import Wheel, wheel_for
-from torchlift.rules.dependencies.own_kernels import kernels_at_stake
-from torchlift.rules.dependencies.pythons import moved_with, pythons_for
-from torchlift.rules.dependencies.reading import FAMILY, lock_beside, sets_of
-from torchlift.rules.dependencies.said_for import said_for
-from torchlift.rules.dependencies.succession import builds_asked, is_stable_page, successor, wheel_after
+from torchlift.rules.dependencies.wheels.hardware import Wheel, wheel_for
+from torchlift.rules.dependencies.wheels.succession import builds_asked, is_stable_page, successor, wheel_after
 from torchlift.rules.rule import Settings
 from torchlift.source import Span
 from torchlift.versions import TorchVersion

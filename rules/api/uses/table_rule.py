@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from torchlift.rules.api.absence import copes_without
+from torchlift.rules.api.uses.absence import copes_without
 from torchlift.rules.rule import Context
 from torchlift.view import Use
 

@@ -13,9 +13,9 @@ from torchlift.dependencies.yaml_blocks import job_of, outside_jobs, row_of
 from torchlift.finding import ReplaceText
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.dependencies.builds import minors_in
-from torchlift.rules.dependencies.reading import sets_of
-from torchlift.rules.dependencies.session_pythons import NAMES, session_pythons
+from torchlift.rules.dependencies.installed.reading import sets_of
+from torchlift.rules.dependencies.installed.session_pythons import NAMES, session_pythons
+from torchlift.rules.dependencies.wheels.builds import minors_in
 from torchlift.source import Span
 from torchlift.view.text import TextView
 

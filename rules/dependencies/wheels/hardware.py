@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.dependencies.builds import Line, known_line, newest_of, spelled, target_line
+from torchlift.rules.dependencies.wheels.builds import Line, known_line, newest_of, spelled, target_line
 from torchlift.rules.rule import Settings
 from torchlift.wheels import drivers
 from torchlift.wheels.machine import Machine

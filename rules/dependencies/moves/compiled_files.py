@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from torchlift.dependencies.pin_set import indexes_in
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.dependencies.builds import Line, is_older_than_all, lines_of, spelled
-from torchlift.rules.dependencies.holding import line_in
+from torchlift.rules.dependencies.moves.holding import line_in
+from torchlift.rules.dependencies.wheels.builds import Line, is_older_than_all, lines_of, spelled
 from torchlift.source import Span
 
 _MADE_FOR = lazy_pattern(

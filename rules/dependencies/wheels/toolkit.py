@@ -6,8 +6,8 @@ import re
 
 from torchlift.dependencies.images import read_images
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.dependencies.builds import default_build, target_line
-from torchlift.rules.dependencies.hardware import wheel_for
+from torchlift.rules.dependencies.wheels.builds import default_build, target_line
+from torchlift.rules.dependencies.wheels.hardware import wheel_for
 from torchlift.rules.rule import Settings
 from torchlift.view.text import TextView
 from torchlift.wheels.offers import cuda_of

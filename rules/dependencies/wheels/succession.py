@@ -7,7 +7,7 @@ from typing import Literal
 
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.dependencies.builds import (
+from torchlift.rules.dependencies.wheels.builds import (
     Line,
     allowed,
     default_build,
@@ -17,7 +17,7 @@ from torchlift.rules.dependencies.builds import (
     spelled,
     target_line,
 )
-from torchlift.rules.dependencies.hardware import Wheel, advice
+from torchlift.rules.dependencies.wheels.hardware import Wheel, advice
 from torchlift.rules.rule import Settings
 from torchlift.wheels import drivers
 from torchlift.wheels.compatibility import capability

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from torchlift.rules.dependencies.builds import allows
+from torchlift.rules.dependencies.wheels.builds import allows
 from torchlift.wheels.tables import table
 
 _OPEN_SINCE = {"torchvision": ("0.29.0", "2.14.0"), "torchaudio": ("2.11.0", "2.11.0")}

@@ -1,0 +1,1 @@
+"""What files install, and what they are installed into and for."""

@@ -1,0 +1,1 @@
+"""Requirements that move together, or are held."""

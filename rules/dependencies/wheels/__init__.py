@@ -1,0 +1,1 @@
+"""Which wheel, toolkit and companion goes with which torch, CUDA and GPU."""
