@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from torch_programs import TorchPrograms
 
 from torchlift.cli import torchlift
 from torchlift.migrate.output_formats import OUTPUT_FORMATS
@@ -43,13 +42,11 @@ def migrate(folder: Path, *options: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-def printed(path: Path) -> str:
+def printed(programs: TorchPrograms, folder: Path, path: Path) -> Any:
     """What the Python of a notebook prints."""
     text = read_source(path.name, path.read_bytes()).text
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", text], cwd=path.parent, capture_output=True, text=True, check=True
-    )
-    return done.stdout
+    said = "said = []\nprint = lambda *given: said.append(' '.join(map(str, given)))\n"
+    return programs.run(folder, {}, f"{said}{text}\nresult = said\n")
 
 
 def test_findings_are_told_by_cell_and_line_in_every_format(tmp_path: Path) -> None:
@@ -70,12 +67,16 @@ def test_findings_are_told_by_cell_and_line_in_every_format(tmp_path: Path) -> N
     assert "# ipython|" not in frames
 
 
-def test_a_fixed_notebook_prints_what_it_printed_and_a_second_run_changes_nothing(tmp_path: Path) -> None:
+def test_a_fixed_notebook_prints_what_it_printed_and_a_second_run_changes_nothing(
+    torch_programs: TorchPrograms, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     old, path = write(tmp_path / "a.ipynb"), tmp_path / "a.ipynb"
-    before = printed(path)
+    apart = tmp_path_factory.mktemp("apart")
+    before = printed(torch_programs, apart / "before", path)
+    assert len(before[1]) == 2, before
     migrate(tmp_path, "--unsafe-fixes", "--min-torch", "2.8", "--select", "TL1,TL4")
     new = path.read_bytes()
-    assert printed(path) == before
+    assert printed(torch_programs, apart / "after", path) == before
     assert b"torch.outer(x[0], x[0])" in new
     assert b"torch.export.export(" in new
     assert b"torch.export.load('m.pt2').module()" in new
