@@ -12,6 +12,36 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL410",
+    name="removed-solver",
+    summary="`torch.solve`, `torch.lstsq`, `torch.symeig` or `torch.matrix_rank`, which only raise any more",
+    why=(
+        "`torch.solve` was removed in 1.12, `torch.lstsq` and `torch.matrix_rank` in 1.13, `torch.symeig` in 2.0: the names are "
+        "still there and raise `RuntimeError` when they are called. The functions of `torch.linalg` are no plain renames: "
+        "`solve` and `lstsq` take the matrix first and give other results, `eigh` reads the other triangle."
+    ),
+    fix=(
+        "Always for review, because no release since has both functions to compare. Offered where the code uses only what the new "
+        "function gives too: `.solution`, `[0]` or an unpacked result whose second part nobody reads."
+    ),
+    targets=("torch.solve", "torch.lstsq", "torch.symeig", "torch.matrix_rank"),
+    triggers=(
+        *old_call.triggers("lstsq"),
+        *old_call.triggers("symeig"),
+        *old_call.triggers("matrix_rank"),
+        *old_call.triggers("solve", rare=False),
+    ),
+    deprecated=TorchVersion(1, 8),
+    removed=TorchVersion(2, 0),
+    aliases=("TOR001", "TOR004"),
+    sources=(
+        "torch/_linalg_utils.py:74-130 of torch 2.13.0: each raises RuntimeError and says what replaces it",
+        "stubs of the 1.11 to 2.0 wheels for the last release that works, read 2026-11-21",
+        "https://github.com/pytorch/pytorch/pull/70986 (solve), 70980 (lstsq), 70988 (symeig), 70981 (matrix_rank)",
+    ),
+)
+
 _SINCE = TorchVersion(1, 9)
 _NOT_RUN = "torch.{} raises in every release since {}, so the two were not run side by side."
 
@@ -151,36 +181,6 @@ _NAMES: dict[str, tuple[OldName, _Writer]] = {
     "torch.symeig": (_SYMEIG, _symeig),
     "torch.matrix_rank": (_RANK, _rank),
 }
-
-RULE = Rule(
-    code="TL410",
-    name="removed-solver",
-    summary="`torch.solve`, `torch.lstsq`, `torch.symeig` or `torch.matrix_rank`, which only raise any more",
-    why=(
-        "`torch.solve` was removed in 1.12, `torch.lstsq` and `torch.matrix_rank` in 1.13, `torch.symeig` in 2.0: the names are "
-        "still there and raise `RuntimeError` when they are called. The functions of `torch.linalg` are no plain renames: "
-        "`solve` and `lstsq` take the matrix first and give other results, `eigh` reads the other triangle."
-    ),
-    fix=(
-        "Always for review, because no release since has both functions to compare. Offered where the code uses only what the new "
-        "function gives too: `.solution`, `[0]` or an unpacked result whose second part nobody reads."
-    ),
-    targets=tuple(_NAMES),
-    triggers=(
-        *old_call.triggers("lstsq"),
-        *old_call.triggers("symeig"),
-        *old_call.triggers("matrix_rank"),
-        *old_call.triggers("solve", rare=False),
-    ),
-    deprecated=TorchVersion(1, 8),
-    removed=TorchVersion(2, 0),
-    aliases=("TOR001", "TOR004"),
-    sources=(
-        "torch/_linalg_utils.py:74-130 of torch 2.13.0: each raises RuntimeError and says what replaces it",
-        "stubs of the 1.11 to 2.0 wheels for the last release that works, read 2026-11-21",
-        "https://github.com/pytorch/pytorch/pull/70986 (solve), 70980 (lstsq), 70988 (symeig), 70981 (matrix_rank)",
-    ),
-)
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
