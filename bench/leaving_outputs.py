@@ -98,10 +98,47 @@ for name, made in (
     show(name, value)
     show(f"{name}.grad", torch.autograd.grad(value.sum(), wave)[0])
 """
+GEOOPT = """
+from geoopt.manifolds.lorentz import math as lorentz
+from geoopt.manifolds.stereographic import math as ball
+
+point = (0.2 * torch.rand(6, 4, dtype=torch.float64)).requires_grad_()
+other, step = 0.2 * torch.rand(6, 4, dtype=torch.float64), 0.1 * torch.rand(6, 4, dtype=torch.float64)
+for curvature in (-1.0, 0.0, 1.0):
+    k = torch.tensor(curvature, dtype=torch.float64)
+    for name, given in (
+        ("mobius_add", (point, other)), ("dist", (point, other)), ("dist0", (point,)), ("expmap", (point, step)), ("expmap0", (point,)),
+        ("logmap", (point, other)), ("logmap0", (point,)), ("project", (point,)), ("parallel_transport", (point, other, step)),
+    ):
+        value = getattr(ball, name)(*given, k=k)
+        show(f"{name} {curvature}", value)
+        show(f"{name} {curvature}.grad", torch.autograd.grad(value.sum(), point)[0])
+k = torch.tensor(1.0, dtype=torch.float64)
+on, there = lorentz.project(point, k=k), lorentz.project(other, k=k)
+for name, given in (("dist", (on, there)), ("dist0", (on,)), ("logmap", (on, there)), ("expmap", (on, lorentz.project_u(on, step, k=k)))):
+    value = getattr(lorentz, name)(*given, k=k)
+    show(f"lorentz {name}", value)
+    show(f"lorentz {name}.grad", torch.autograd.grad(value.sum(), point, retain_graph=True)[0])
+"""
+FILTERBANKS = """
+import asteroid_filterbanks as fb
+
+wave = torch.randn(2, 1, 4000, requires_grad=True)
+for name in ("free", "analytic_free", "param_sinc", "stft", "torch_stft", "mpgtf"):
+    torch.manual_seed(3)
+    encoder, _ = fb.make_enc_dec(name, n_filters=256, kernel_size=255 if name == "param_sinc" else 256, stride=128)
+    value = encoder(wave)
+    show(name, value)
+    show(f"{name}.grad", torch.autograd.grad(value.sum(), wave)[0])
+    for transform in ("mag", "angle", "magphase"):
+        show(f"{name}.{transform}", getattr(fb.transforms, transform)(value, dim=1))
+"""
 # The networks of torchvision would be downloaded; nothing that is scripted needs them.
 STAND_INS = {"torchvision/__init__.py": "", "torchvision/models.py": ""}
 OLD_LOAD = {"TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
 PROGRAMS = {
+    "asteroid-filterbanks": (FILTERBANKS, ("tests",)),
+    "geoopt": (GEOOPT, ("tests", "-W", "default::DeprecationWarning", "-W", "default::FutureWarning")),
     "julius": (JULIUS, ("tests",)),
     "piqa": (PIQA, ("piqa", "--doctest-modules")),
     "rbms": (RBMS, ("tests",)),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from torchlift.finding import ReplaceExpression, ReplaceText, Rewrite, Template
+from torchlift.finding import DropDecorator, ReplaceExpression, ReplaceText, Rewrite, Template
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.values.value_of import definition_of
@@ -44,12 +44,16 @@ def without_old_names(
         if places and new not in taken:
             taken.add(new)
             rewrites += (ReplaceExpression(view.span(place), Template(new)) for place in places)
-    verb = _VERBS[calls[0][1]]
-    name = _renamed(function.name, verb)
-    if name == function.name or not _only_runs(view, function, project, name):
-        return rewrites, []
-    rewrites.append(ReplaceText(_of_name(view, function), name))
-    return rewrites, [*_selected_otherwise(project, function.name, name)]
+    told: list[str] = []
+    for mark in function.decorator_list:
+        if isinstance(mark, ast.Attribute) and mark.attr in _OLD and view.text(mark.value) == "pytest.mark":
+            rewrites.append(DropDecorator(view.span(mark)))
+            told.append(f"it loses the marker `{mark.attr}`, by which commands may select it or leave it out")
+    name = _renamed(function.name, _VERBS[calls[0][1]])
+    if name != function.name and _only_runs(view, function, project, name):
+        rewrites.append(ReplaceText(_of_name(view, function), name))
+        told += _selected_otherwise(project, function.name, name)
+    return rewrites, told
 
 
 def _past(verb: str) -> str:

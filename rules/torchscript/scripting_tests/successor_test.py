@@ -48,9 +48,12 @@ def _captured(values: ScriptedValues, use: Use, call: ast.Call) -> tuple[str, tu
     if call not in values.makers or use.target not in {"torch.jit.script", "torch.jit.trace"}:
         return None
     calls = list(_calls_of(view, call))
-    if not calls or any(other.keywords or any(isinstance(a, ast.Starred) for a in other.args) for other in calls):
+    if not calls:
         return None
     module = read_scripted_module(view, call.args[0], values.project)
+    spread = any(other.keywords or any(isinstance(a, ast.Starred) for a in other.args) for other in calls)
+    if spread and module.kind == "module":
+        return None
     inputs = _inputs(view, call, calls) if module.kind == "module" else None
     name = "torch.compile" if inputs is None else "torch.export.export"
     spelled = view.spell(name, call, use)

@@ -75,3 +75,15 @@ def test_commands_that_select_tests_by_the_old_name_are_said(tmp_path: Path) -> 
     new, said = changed(tmp_path, files())
     assert "def test_compile_small" in new
     assert "Makefile:2 selects tests by `jit` in their names, and `test_jit_small` becomes `test_compile_small`" in said
+
+
+def test_a_marker_of_scripting_tests_goes_with_the_name(tmp_path: Path) -> None:
+    marked = {"test_net.py": files()["test_net.py"].replace("    def test_", "    @pytest.mark.jit\n    def test_")}
+    new, said = changed(tmp_path, files() | marked)
+    assert "pytest.mark" not in new and "def test_compile_small" in new
+    assert "it loses the marker `jit`" in said
+
+
+def test_a_compiled_function_may_be_called_with_keywords(tmp_path: Path) -> None:
+    called = {"test_net.py": files()["test_net.py"].replace("(x)", "(x=x)")}
+    assert "op_compiled(x=x)" in changed(tmp_path, files() | called)[0]
