@@ -17,6 +17,11 @@ from torchlift.torchscript_intent import UNDECIDED
 _CAPTURES = frozenset({"TL101", "TL102"})
 
 
+def go(number: int) -> str:
+    """`goes` or `go`, for so many."""
+    return "goes" if number == 1 else "go"
+
+
 def counted(number: int, noun: str) -> str:
     """`1 hint`, `2 hints`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -97,7 +102,8 @@ def tests_question(before: RunResult, after: RunResult, successors: RunResult) -
             gone = replace(gone, safe=gone.safe + min(sure, gone.review), review=max(0, gone.review - sure))
         folders = tests_by_folder(before, found, result)
         numbers = [sum(getattr(row, name) for row in folders) for name in ("deleted", "changed")]
-        effect = f"{counted(numbers[0], 'test function')} go, {numbers[1]} go on without TorchScript."
+        first, second = numbers
+        effect = f"{counted(first, 'test function')} {go(first)}, {second} {go(second)} on without TorchScript."
         answers.append(PlannedAnswer(answer, (f'tests = "{answer}"',), effect, gone))
     text = "What becomes of a test that tests nothing but scripting and has no twin without?"
     return [Question("tests", text, sure, None, tuple(answers))]

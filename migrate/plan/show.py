@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.plan.questions import counted, what_it_decides
+from torchlift.migrate.plan.questions import counted, go, what_it_decides
 from torchlift.migrate.plan.report import Left, PlanReport, Unlocked
 from torchlift.migrate.tell.report.palette import Palette
 from torchlift.migrate.tell.report.paths import shown_path, with_places
@@ -150,7 +150,7 @@ def _tests(plan: PlanReport) -> tuple[str, ...]:
         what = counted(row.functions, "test function") if row.functions else "no test function, but helpers,"
         what += f" in {counted(row.files, 'file')} of {row.folder or '.'}/"
         if plan.gone is not None and row.functions:
-            what += f": without TorchScript {row.deleted} go, {row.changed} go on changed"
+            what += f": without TorchScript {row.deleted} {go(row.deleted)}, {row.changed} {go(row.changed)} on changed"
         rows.append(what)
     return tuple(rows)
 

@@ -118,8 +118,8 @@ def test_what_becomes_of_tests_of_scripting_alone_is_asked_where_it_matters(tmp_
     assert asked["decides"] == 1
     effects = {answer["value"]: answer["effect"] for answer in asked["answers"]}
     assert effects == {
-        "delete": "1 test function go, 0 go on without TorchScript.",
-        "successor": "0 test functions go, 1 go on without TorchScript.",
+        "delete": "1 test function goes, 0 go on without TorchScript.",
+        "successor": "0 test functions go, 1 goes on without TorchScript.",
     }
     assert [answer["gone"]["safe"] for answer in asked["answers"]] == [1, 0]
 
