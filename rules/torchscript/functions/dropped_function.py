@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import DeleteStatement, DropDecorator, Fix, ReplaceExpression, Rewrite, Template
+from torchlift.finding import DeleteStatement, DropDecorator, Fix, KeepBranch, ReplaceExpression, Rewrite, Template
 from torchlift.rules.analysis.places.expected_errors import handler_around
 from torchlift.rules.analysis.values.repeatable import is_repeatable
 from torchlift.rules.analysis.values.value_of import definition_of
@@ -37,7 +37,9 @@ from torchlift.rules.torchscript.values.stale_comments import needed_as_said, st
 from torchlift.rules.torchscript.values.stale_names import without_second_name
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
+from torchlift.view.walk import walk
 
+_ASKS = frozenset({"os.environ.get", "os.getenv"})
 _COMPILE_SINCE = TorchVersion(2, 0)
 _Definition = tuple[ModuleView, ast.FunctionDef | ast.AsyncFunctionDef]
 
@@ -123,10 +125,7 @@ def without_call(
             if isinstance(view.parent(parent), ast.ClassDef):
                 rewrites, title, compiled = (static(view, call, value),), f"Keep `staticmethod({shown})`", None
             elif compiled is None and isinstance(value, ast.Name) and value.id == target.id:
-                rewrites, title = (
-                    (DeleteStatement(view.span(parent), stale_above(view, parent)),),
-                    f"Leave `{target.id}` as it is",
-                )
+                rewrites, title = (_without(view, parent),), f"Leave `{target.id}` as it is"
             elif compiled is None and not uses.rewrites and len(rewrites) == 1:
                 rewrites = without_second_name(view, parent, value) or rewrites
         case ast.Assign(targets=[ast.Attribute() as target]):
@@ -158,6 +157,16 @@ def without_call(
     return _verdict(
         title, rewrites, definition, uses, use, context, needs=_COMPILE_SINCE if compiled is not None else None
     )
+
+
+def _without(view: ModuleView, statement: ast.stmt) -> Rewrite:
+    """The removal of a statement, with an `if` that holds nothing else and asks for nothing but settings."""
+    around = view.parent(statement)
+    if isinstance(around, ast.If) and around.body == [statement] and not around.orelse:
+        calls = [node for node in walk(around.test) if isinstance(node, (ast.Call, ast.NamedExpr, ast.Await))]
+        if all(isinstance(call, ast.Call) and view.certain_name(call.func) in _ASKS for call in calls):
+            return KeepBranch(view.span(around), None)
+    return DeleteStatement(view.span(statement), stale_above(view, statement))
 
 
 def _beside(view: ModuleView, target: ast.Subscript, value: ast.expr) -> Iterator[str]:

@@ -91,6 +91,18 @@ def _checks(call: ast.Call, values: ScriptedValues) -> bool:
     return not isinstance(call.func, ast.Attribute) and not qualified and values.original(call.func) is None
 
 
+def may_only_run(statement: ast.stmt, values: ScriptedValues) -> bool:
+    """Whether a statement is a call of unknown code that is taken for a check without being named like one."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if (
+        not isinstance(call, ast.Call)
+        or captures_otherwise(statement, values.view)
+        or _CHECKS.search(called_name(call))
+    ):
+        return False
+    return called_function(values.view, call, values.project) is None
+
+
 def is_void(statement: ast.stmt, values: ScriptedValues, same: SameValues) -> bool:
     """Whether a statement checks nothing but that scripting changed nothing: that a value is what it is."""
     match statement:

@@ -20,7 +20,7 @@ from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.known_differences import shows_number
-from torchlift.rules.torchscript.scripting_tests.checks import asserts, expects
+from torchlift.rules.torchscript.scripting_tests.checks import asserts, expects, may_only_run
 from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted, overrides
 from torchlift.rules.torchscript.scripting_tests.made_alike import expects_otherwise, made_alike
 from torchlift.rules.torchscript.scripting_tests.other_results import returns_otherwise
@@ -115,10 +115,21 @@ def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
     again = same_test(context.view, function, values, reduction.gone)
     if again is not None:
         return _deleted(context, function, values, again)
-    runs = _runs(reduction, same) and not _speaks_of_scripting(context.view, function)
-    if (reduction.checks or runs) and not (_has_to_fail(function) and not any(map(asserts, reduction.kept))):
+    speaks = _speaks_of_scripting(context.view, function)
+    runs = _runs(reduction, same) and not speaks
+    checks = [one for one in reduction.checks if not (speaks and may_only_run(one, values))]
+    if (checks or runs) and not (_has_to_fail(function) and not any(map(asserts, reduction.kept))):
         return _edited(values, same, reduction)
-    return _deleted(context, function, values)
+    verdict = _deleted(context, function, values)
+    return verdict if checks == reduction.checks or verdict is None else _with_calls(verdict, context, function)
+
+
+def _with_calls(verdict: WholeVerdict, context: Context, function: FunctionNode) -> WholeVerdict:
+    """The same where what goes calls unknown code, too: for review, unless the user wants such tests deleted."""
+    if verdict.fix is None or verdict.fix.safety is Safety.UNSAFE or context.settings.torchscript.tests == "delete":
+        return verdict
+    about = f"Needs review: `{function.name}` calls code that was not read, which may check something."
+    return replace(verdict, help=f"{about} {verdict.help}", fix=replace(verdict.fix, safety=Safety.UNSAFE))
 
 
 def _own_program(view: ModuleView, function: FunctionNode) -> int | None:

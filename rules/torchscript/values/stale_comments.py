@@ -22,6 +22,9 @@ _NEEDS = lazy_pattern(
 )
 _TYPED = lazy_pattern(r"\s*(#\s*type:\s*(?:torch\.jit\.)?(?:ScriptModule|ScriptFunction)\s*)")
 _OF_COMPILER = lazy_pattern(r"(?i)torch[ -]?script|torch\.jit\b|\bjit\b")
+_UNTIL = lazy_pattern(
+    r"(?i)\b(?:remove|drop|delete)\b[^.]*\b(?:once|when|until|after)\b[^.]*\b(?:torch ?script|script(?:ing)?|jit)\b[^.]*\bsupport"
+)
 _OF_MORE = lazy_pattern(
     r"(?i)\b(?:todo|fixme|xxx|hack|onnx|export\w*|dynamo|inductor|torch\.compile|trac(?:e|ed|ing)|xla|http\w*|issues?)\b|[.!?;:] +\w"
 )
@@ -63,6 +66,8 @@ def without_type_comment(view: ModuleView, statement: ast.AST | None) -> tuple[E
 
 def _of_compiler(text: str) -> bool:
     """Whether a comment is one sentence about the compiler."""
+    if _UNTIL.search(text) is not None:
+        return True
     return _OF_COMPILER.search(text) is not None and _OF_MORE.search(text.rstrip(".")) is None
 
 

@@ -102,3 +102,63 @@ def test_a_benchmark_that_scripts_where_it_is_told_to_is_left_to_review(tmp_path
     changed, found = migrated(tmp_path, {"benchmark.py": BENCHMARK})
     assert changed == {}
     assert "what `jit` on line 8 chooses is measured plain from now on" in (found[0].help or "")
+
+
+SURGERY = """\
+def test_surgery_torchscript(surgery):
+    net = Net()
+    surgery(net)
+    scripted = torch.jit.script(net)
+    scripted.train()
+    net.train()
+    torch.testing.assert_close(scripted(torch.ones(2)), net(torch.ones(2)))
+
+
+def test_values():
+    net = Net()
+    assert net(torch.ones(2)).sum() == 4
+"""
+
+
+def test_a_test_of_scripting_is_not_left_hollow_for_a_call_of_unknown_code(tmp_path: Path) -> None:
+    changed, found = migrated(tmp_path, {"test_net.py": body(SURGERY)})
+    assert changed == {} and "Needs review" in (found[0].help or "")
+    changed, _ = migrated(tmp_path, {"test_net.py": body(SURGERY)}, unsafe=True)
+    assert "test_surgery" not in changed["test_net.py"]
+
+
+ENVIRONMENT = """\
+import os
+
+import torch
+
+
+def same(x):
+    return x
+
+
+if os.environ.get("DOCS") is None:
+    same = torch.jit.script(same)
+
+print(same)
+"""
+
+
+def test_a_question_about_settings_goes_with_all_that_it_chose(tmp_path: Path) -> None:
+    assert "DOCS" not in migrated(tmp_path, {"net.py": ENVIRONMENT})[0]["net.py"]
+
+
+UNTIL = """\
+import torch
+
+
+def shown(x):
+    # TODO: Remove this once script supports type() calls
+    if not torch.jit.is_scripting():
+        x = type(x)
+    return x
+"""
+
+
+def test_a_remark_that_waits_for_scripting_goes_with_the_question(tmp_path: Path) -> None:
+    assert "TODO" not in migrated(tmp_path, {"net.py": UNTIL})[0]["net.py"]
