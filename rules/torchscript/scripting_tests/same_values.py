@@ -205,9 +205,32 @@ class SameValues:
             return self.key(node.args[0], depth + 1, argument=True)
         if not self._repeats(node):
             return ("node", id(node))
+        if (handed_on := self._handed_on(node)) is not None:
+            function, arguments = handed_on
+            return (
+                "call",
+                self.key(function, depth + 1),
+                tuple(self.key(item, depth + 1, argument=True) for item in arguments),
+                self._version(node),
+            )
         function = self._path(node.func) if self.is_subject(node.func) else self.key(node.func, depth + 1)
         given = tuple(self.key(item, depth + 1, argument=True) for item in (*node.args, *node.keywords))
         return ("call", function, given, self._version(node))
+
+    def _handed_on(self, node: ast.Call) -> tuple[ast.expr, list[ast.expr]] | None:
+        """What a call of a function of the test calls with what it is given, if the function does nothing else."""
+        binding = self._view.definition(node.func)
+        function = binding.node if binding is not None else None
+        if not isinstance(function, ast.FunctionDef) or self._view.function_of(function) is not self._values.function:
+            return None
+        own = [parameter.arg for parameter in function.args.args]
+        plain = len(own) == len(list(ast.iter_child_nodes(function.args))) == len(node.args) and not node.keywords
+        match function.body:
+            case [ast.Return(value=ast.Call(func=called, args=arguments, keywords=[]))] if plain:
+                names = [argument.id if isinstance(argument, ast.Name) else None for argument in arguments]
+                if all(name in own for name in names) and len(set(names)) == len(names):
+                    return called, [node.args[own.index(name)] for name in names if name is not None]
+        return None
 
     def _repeats(self, node: ast.expr) -> bool:
         """Whether `node` gives the same value each time."""

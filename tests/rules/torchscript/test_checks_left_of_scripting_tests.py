@@ -260,3 +260,27 @@ def test_a_helper_that_would_compare_a_value_with_itself_goes_with_its_calls(tmp
     more = "\n\ndef test_plain():\n    assert Net()(1) == 2\n"
     changed, _ = migrated(tmp_path, {"test_net.py": body(HELPER + more)}, unsafe=True)
     assert "same" not in changed["test_net.py"] and changed["test_net.py"].endswith(more)
+
+
+WRAPPED = """\
+def test_jit():
+    @torch.jit.script
+    def op_script(x, k):
+        return torch.add(x, k)
+
+    k = torch.tensor(0.04)
+    x = torch.rand(2)
+    actual = op_script({given})
+    expected = torch.add(x, k)
+    torch.testing.assert_close(actual, expected)
+"""
+
+
+def test_a_function_that_only_hands_on_says_what_it_calls(tmp_path: Path) -> None:
+    changed, _ = migrated(tmp_path, {"test_net.py": body(WRAPPED.format(given="x, k"))}, unsafe=True)
+    assert "test_jit" not in changed["test_net.py"]
+
+
+def test_a_function_that_hands_on_something_else_is_compared(tmp_path: Path) -> None:
+    changed, _ = migrated(tmp_path, {"test_net.py": body(WRAPPED.format(given="k, x"))}, unsafe=True)
+    assert "assert_close(actual, expected)" in changed["test_net.py"] and "torch.jit" not in changed["test_net.py"]
