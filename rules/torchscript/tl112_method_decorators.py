@@ -12,6 +12,7 @@ from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of, without_decorator
 from torchlift.rules.torchscript.hints.hint_removal import Removal, removal
 from torchlift.rules.torchscript.hints.stray_uses import DECORATED, HelpAndFix, Hint
@@ -115,7 +116,8 @@ def _note(context: Context, name: str, definition: ast.AST | None, place: str | 
     if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return ""
     view = context.view
-    if name == "ignore" and _is_captured(context, definition) and (line := _effect(definition)) is not None:
+    exports = not drops(context) or any(map(context.project.is_python, context.project.files_holding("torch.export")))
+    if name == "ignore" and exports and _is_captured(context, definition) and (line := _effect(definition)) is not None:
         return (
             f"Scripted code ran its body in Python at every call; `torch.export` runs it once, while capturing, on tensors "
             f"without values (line {line})."

@@ -25,6 +25,10 @@ _SUBCLASS = lazy_pattern(
     rb"\b(?:as_subclass|_make_(?:wrapper_)?subclass|MetaTensor|tv_tensors|__torch_function__|__torch_dispatch__)\b"
     rb"|\bclass +\w+\([^)\n]*\bTensor\b"
 )
+_OF_CLASSES = lazy_pattern(rb"\bclass |\bdef __torch_")
+_QUIET = lazy_pattern(
+    r"(?i)sync|lock|sess|connect|stream|timer|timeit|profil|patch|pool|executor|tempor|chdir|raises|warns|record|suppress|redirect"
+)
 _SYMBOLIC = lazy_pattern(rb"\b(?:symbolic_trace|create_feature_extractor|fx\.Tracer)\b")
 # Of each pattern, words of which one stands in every line where it matches, and what stands there besides: a quick look
 # before the pattern itself.
@@ -111,7 +115,8 @@ def _near(project: Project, path: str, places: Sequence[str]) -> str | None:
 def _casts_around(view: ModuleView, node: ast.AST) -> bool:
     """Whether a place stands under what is, or may be, autocast."""
     for around in (node, *view.ancestors(node)):
-        managers = [item.context_expr for item in getattr(around, "items", ())] if around is not node else []
+        entered = around is not node and isinstance(around, ast.With)  # autocast is no asynchronous manager
+        managers = [item.context_expr for item in getattr(around, "items", ())] if entered else []
         if any(_may_cast(view, manager) for manager in managers):
             return True
         for item in getattr(around, "decorator_list", ()):
@@ -126,7 +131,8 @@ def _may_cast(view: ModuleView, node: ast.expr) -> bool:
     if "autocast" in text or "precision" in text:
         return not _switched_off(node)
     function = node.func if isinstance(node, ast.Call) else node
-    if isinstance(node, ast.Call) and isinstance(function, ast.Name) and function.id == "open":
+    named = getattr(function, "attr", getattr(function, "id", ""))
+    if isinstance(node, ast.Call) and (named == "open" or _QUIET.search(named) is not None):
         return False
     return not (isinstance(node, ast.Call) and view.certain_name(function).startswith(_NO_CASTS))
 
@@ -157,16 +163,17 @@ def _subclasses(project: Project) -> tuple[str, ...]:
     return tuple(
         place
         for place, line in _matches(project, _SUBCLASS, _SUBCLASS_WORDS)
-        if b"class " not in line or _derives(project, place)
+        if not _OF_CLASSES.search(line) or _derives(project, place)
     )
 
 
 def _derives(project: Project, place: str) -> bool:
-    """Whether the class at a place derives from a Tensor, and not from a list of them; True where it was not read."""
+    """Whether the class at a place, or around a method there, derives from a Tensor, and not from a list of them; True where it was not read."""
     path, _, line = place.rpartition(":")
     view = project.view(path)
     for node in walk(view.tree) if view is not None else ():
-        if isinstance(node, ast.ClassDef) and node.lineno == int(line):
+        lines = [item.lineno for item in node.body] if isinstance(node, ast.ClassDef) else []
+        if isinstance(node, ast.ClassDef) and int(line) in (node.lineno, *lines):
             return any("Tensor" in ast.unparse(base) for base in node.bases if not isinstance(base, ast.Subscript))
     return True
 

@@ -11,13 +11,15 @@ from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, DropDecorator, Fix, KeepBranch, ReplaceExpression, Rewrite, Template
 from torchlift.rules.analysis.places.expected_errors import handler_around
+from torchlift.rules.analysis.values.environment_reads import GETTERS
 from torchlift.rules.analysis.values.repeatable import is_repeatable
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.compiled_context import surroundings
 from torchlift.rules.torchscript.facts.script_only import OF_FUNCTIONS
-from torchlift.rules.torchscript.functions.function_uses import FunctionUses, read_uses, static
+from torchlift.rules.torchscript.functions.foreign_code import foreign_doubts
+from torchlift.rules.torchscript.functions.function_uses import FunctionUses, read_uses, static, takes_by_name
 from torchlift.rules.torchscript.functions.passed_values import calls_as_attribute, passed_doubts
 from torchlift.rules.torchscript.functions.scripted_expressions import FunctionFacts
 from torchlift.rules.torchscript.functions.scripted_function import read_function
@@ -39,7 +41,6 @@ from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
 
-_ASKS = frozenset({"os.environ.get", "os.getenv"})
 _COMPILE_SINCE = TorchVersion(2, 0)
 _Definition = tuple[ModuleView, ast.FunctionDef | ast.AsyncFunctionDef]
 
@@ -135,6 +136,8 @@ def without_call(
                 rewrites, title, compiled = (static(view, call, value),), f"Keep `staticmethod({shown})`", None
         case ast.Call(func=called) if called is call:
             uses.calls = [(view, parent)]
+        case ast.Call() if (taker := takes_by_name(view, parent)) is not None:
+            uses.refusals.append(f"it is handed to `{taker}`, which by its name takes a scripted function")
         case ast.Attribute(attr=attr) if attr in OF_FUNCTIONS:
             uses.refusals.append(f"it is asked for `.{attr}`")
         case ast.Assign(targets=[ast.Subscript() as target]):
@@ -164,7 +167,7 @@ def _without(view: ModuleView, statement: ast.stmt) -> Rewrite:
     around = view.parent(statement)
     if isinstance(around, ast.If) and around.body == [statement] and not around.orelse:
         calls = [node for node in walk(around.test) if isinstance(node, (ast.Call, ast.NamedExpr, ast.Await))]
-        if all(isinstance(call, ast.Call) and view.certain_name(call.func) in _ASKS for call in calls):
+        if all(isinstance(call, ast.Call) and view.certain_name(call.func) in GETTERS for call in calls):
             return KeepBranch(view.span(around), None)
     return DeleteStatement(view.span(statement), stale_above(view, statement))
 
@@ -209,6 +212,7 @@ def _verdict(
     code = [
         *facts.doubts,
         *passed_doubts(home, node, uses.calls, facts.numbers, project, unseen=uses.unseen),
+        *foreign_doubts(home, node, uses.calls, project, unseen=uses.unseen),
         *_sequences(facts, node.name, uses),
     ]
     around = [

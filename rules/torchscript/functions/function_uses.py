@@ -9,6 +9,7 @@ from dataclasses import field
 
 from torchlift.finding import ReplaceExpression, Template
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.places.expected_errors import caught_around, handler_around
 from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
@@ -26,6 +27,7 @@ _NOT_TENSORS = (
     ast.ListComp,
     ast.DictComp,
 )
+_BY_NAME = lazy_pattern(r"(?i)(?:^|_)(?:jit|torch_?script)(?:_|$)")
 _TYPE_TESTS = frozenset({"isinstance", "issubclass"})
 _EVERYTHING = frozenset({"Exception", "BaseException"})
 
@@ -95,6 +97,9 @@ def _read_use(uses: FunctionUses, view: ModuleView, node: ast.expr, drops: bool,
         if isinstance(parent.func, ast.Name) and parent.func.id in _TYPE_TESTS:
             (uses.doubts if drops else uses.refusals).append(f"{place} tests its type")
             return
+        if (taker := takes_by_name(view, parent)) is not None:
+            uses.refusals.append(f"{place} passes it to `{taker}`, which by its name takes a scripted function")
+            return
         if name.startswith("torch.jit.") and not name.startswith("torch.jit.trace"):
             uses.refusals.append(f"{place} passes it to `{name}`")
             return
@@ -109,6 +114,13 @@ def _read_use(uses: FunctionUses, view: ModuleView, node: ast.expr, drops: bool,
     if isinstance(parent, ast.Expr) or drops:
         return
     uses.doubts.append(f"{place} hands it on, and what happens to it there was not followed")
+
+
+def takes_by_name(view: ModuleView, call: ast.Call) -> str | None:
+    """What is called, if it speaks of TorchScript in its name and is no function of torch's own or of this file."""
+    name = view.possible_name(call.func) or ast.unparse(call.func)
+    known = name.startswith("torch.") or (view.definition(call.func) is not None and "." not in name)
+    return name if not known and _BY_NAME.search(name.rpartition(".")[2]) is not None else None
 
 
 def static(view: ModuleView, node: ast.expr, value: ast.expr) -> ReplaceExpression:

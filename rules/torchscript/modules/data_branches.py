@@ -60,6 +60,8 @@ def _tests(view: ModuleView, node: ast.AST) -> tuple[str, list[ast.expr]]:
             return "checks the values of a tensor", [test]
         case ast.Call(func=ast.Name(id="range"), args=args):
             return "loops as often as a number in a tensor says", list(args)
+        case ast.Call(func=ast.Attribute(attr="arange"), args=args):
+            return "makes as many elements as a number in a tensor says", list(args)
         case ast.Call(func=ast.Attribute(attr="numpy"), args=[], keywords=[]):
             return "leaves torch for NumPy", [node]
     return "", []

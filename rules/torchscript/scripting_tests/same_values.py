@@ -206,13 +206,9 @@ class SameValues:
         if not self._repeats(node):
             return ("node", id(node))
         if (handed_on := self._handed_on(node)) is not None:
-            function, arguments = handed_on
-            return (
-                "call",
-                self.key(function, depth + 1),
-                tuple(self.key(item, depth + 1, argument=True) for item in arguments),
-                self._version(node),
-            )
+            called, arguments = handed_on
+            passed = tuple(self.key(item, depth + 1, argument=True) for item in arguments)
+            return ("call", self.key(called, depth + 1), passed, self._version(node))
         function = self._path(node.func) if self.is_subject(node.func) else self.key(node.func, depth + 1)
         given = tuple(self.key(item, depth + 1, argument=True) for item in (*node.args, *node.keywords))
         return ("call", function, given, self._version(node))

@@ -93,3 +93,40 @@ def test_a_mark_stays_where_nn_tilde_scripts_the_class(tmp_path: Path) -> None:
     code = EXPORTED.format(base="nn_tilde") + "\n\nNet().export_to_ts('net.ts')\n"
     changed, found = migrated(tmp_path, {"net.py": code}, unsafe=True)
     assert changed == {} and [item.code for item in found] == ["TL112", "TL107"]
+
+
+HANDED = {
+    "a function by its name": "import torch\nimport nested\n\n\n@torch.jit.script\ndef double(x):\n    return 2 * x\n\n\nnested.jit_apply_function(double)\n",
+    "a method by its name": "import torch\n\n\ndef double(x):\n    return 2 * x\n\n\ndef run(arg):\n    return arg.jit_apply(torch.jit.script(double))\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", HANDED.values(), ids=HANDED)
+def test_what_speaks_of_scripting_in_its_name_goes_on_getting_it(code: str, tmp_path: Path) -> None:
+    changed, found = migrated(tmp_path, {"net.py": code}, unsafe=True)
+    assert changed == {} and "which by its name takes a scripted function" in (found[0].help or "")
+
+
+FOREIGN = {
+    "a class of another package": (
+        "from labels import Labels\n\n\n@torch.jit.script\ndef is_labels(obj):\n    return isinstance(obj, Labels)\n",
+        "asks for `Labels`, which was not read",
+    ),
+    "a bool that another package gets": (
+        "from vesin import Neighbors\n\n\n@torch.jit.script\ndef near(x, periodic: bool):\n    found = Neighbors()\n"
+        "    return found.compute(x, periodic=periodic)\n",
+        "a caller may pass another kind of bool for `periodic`",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "said"), FOREIGN.values(), ids=FOREIGN)
+def test_code_that_was_not_read_may_know_what_scripting_made(code: str, said: str, tmp_path: Path) -> None:
+    changed, found = migrated(tmp_path, {"net.py": f"import torch\n{code}"})
+    assert changed == {} and said in (found[0].help or "")
+
+
+def test_a_function_that_overrides_torch_is_no_subclass_of_tensor(tmp_path: Path) -> None:
+    other = "class Operator:\n    @classmethod\n    def __torch_function__(cls, function, types, args=(), kwargs=None):\n        return None\n"
+    code = "import torch\n\n\n@torch.jit.script\ndef double(x):\n    return 2 * x\n"
+    assert "torch.jit" not in migrated(tmp_path, {"net.py": code, "operator.py": other})[0]["net.py"]
