@@ -63,10 +63,9 @@ def _handed_to_foreign(view: ModuleView, node: _FunctionNode, name: str, project
                 value = made.value if made is not None else None
                 called = value.func if isinstance(value, ast.Call) else called
             qualified = view.certain_name(called)
-            read = definition_of(view, called, project, ast.FunctionDef) or definition_of(
-                view, called, project, ast.ClassDef
-            )
-            if "." in qualified and not qualified.startswith(_READ) and read is None:
+            known = definition_of(view, called, project, ast.FunctionDef) is not None
+            read = known or definition_of(view, called, project, ast.ClassDef) is not None
+            if "." in qualified and not qualified.startswith(_READ) and not read:
                 return call.lineno
     return None
 

@@ -85,7 +85,8 @@ def _only_runs(view: ModuleView, function: FunctionNode, project: Project, new: 
     owner = view.parent(function)
     body = owner.body if isinstance(owner, (ast.ClassDef, ast.Module)) else []
     named = [item.name for item in body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))]
-    if new in named or named.count(function.name) != 1 or f'"{function.name}"' in view.source.text:
+    others = {_renamed(name, verb) for name in named if name != function.name for verb in _VERBS.values()}
+    if new in {*named, *others} or named.count(function.name) != 1 or f'"{function.name}"' in view.source.text:
         return False
     try:
         if len(deleted(view, function, project)) > 1:

@@ -87,3 +87,10 @@ def test_a_marker_of_scripting_tests_goes_with_the_name(tmp_path: Path) -> None:
 def test_a_compiled_function_may_be_called_with_keywords(tmp_path: Path) -> None:
     called = {"test_net.py": files()["test_net.py"].replace("(x)", "(x=x)")}
     assert "op_compiled(x=x)" in changed(tmp_path, files() | called)[0]
+
+
+def test_two_tests_are_not_given_one_name(tmp_path: Path) -> None:
+    text = files()["test_net.py"]
+    again = text[text.index("    def test_jit_small") :].replace("test_jit_small", "test_jit_trace_small")
+    new, _ = changed(tmp_path, files() | {"test_net.py": f"{text}\n{again}"})
+    assert "def test_jit_small" in new and "def test_jit_trace_small" in new
