@@ -8,6 +8,21 @@ _CONDA = "conda, conda/exceptions.py of 0f64223f, 2026-08-21, read 2026-11-26"
 
 ROWS = (
     KnownError(
+        id="index-without-packages",
+        pattern=r"Looking in indexes: (?P<index>https?://(?!pypi\.org|pypi\.python\.org|download\.pytorch)[^\s,]{1,100})\s[^\0]{0,600}?\((?:from versions: none|from versions: )\)|Looking in indexes: (?P<index2>https?://(?!pypi\.org|pypi\.python\.org|download\.pytorch)[^\s,]{1,100})\s[^\0]{0,300}?No matching distribution found",
+        cause="pip asks one index only, {index}, which is not PyPI, and that has nothing of the package (`from versions: none`): it is down or has moved, is not whole (an index of one's own, a vendor's, a Jetson's), or wants a login",
+        remedy="Look whether {index} answers (curl -sI). Where it is set: python -m pip config list, the variables PIP_INDEX_URL and UV_INDEX_URL, --index-url in a script or Dockerfile. Ask PyPI beside it (--extra-index-url https://pypi.org/simple) or instead (--index-url https://pypi.org/simple). Jetsons: pypi.jetson-ai-lab.io with jp6/cu126 and the like took the place of jetson.webredirect.org and pypi.jetson-ai-lab.dev",
+        command="python -m pip config list; env | grep -iE 'pip_|uv_.*index'",
+        says=(
+            "Looking in indexes: http://jetson.webredirect.org/jp6/cu122\nERROR: Could not find a version that satisfies the requirement pip (from versions: none)",
+        ),
+        sources=(
+            thread("dusty-nv/jetson-containers", 581, "2024-08-03"),
+            thread("dusty-nv/jetson-containers", 1468, "2025-10-22"),
+        ),
+        likely=True,
+    ),
+    KnownError(
         id="conda-builds-of-another-system",
         pattern=r"(?:PackagesNotFoundError|ResolvePackageNotFound|PackagesNotFoundInChannelsError)[^#]{0,200}?\n ?- (?:[\w.-]{1,60}::)?[\w.-]{1,60}={1,2}[\w.]{1,30}=\w{2,40}",
         cause="The environment file names builds (NAME=VERSION=BUILD), which exist for the one system and the one day on which it was exported",

@@ -6,6 +6,27 @@ from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 _ABSENT = "torch has no wheel for this Python, operating system or processor on the index that was asked"
 
+_WANTS = (
+    ("llama-cpp-python", "CMake and a compiler, with a GPU also nvcc (CMAKE_ARGS='-DGGML_CUDA=on'); or its author's wheels: pip install llama-cpp-python --extra-index-url https://abetlen.github.io/llama-cpp-python/whl/cu124 (or cpu, metal) for the Pythons that are listed there"),
+    ("dlib", "CMake and, for a GPU, a cuDNN with headers; pip install dlib-bin is a compiled copy"),
+    ("fasttext", "nothing more; pip install fasttext-wheel is a compiled copy"),
+    ("webrtcvad", "nothing more; pip install webrtcvad-wheels is a compiled copy"),
+    ("insightface", "Cython and NumPy before it; on Windows a wheel of somebody's for this Python"),
+    ("pesq", "Cython and NumPy before it"),
+    ("kenlm", "CMake and boost (libboost-all-dev); pip install https://github.com/kpu/kenlm/archive/master.zip is newer"),
+    ("ctcdecode", "git submodules and an old torch; pyctcdecode or torchaudio's ctc_decoder take its place"),
+    ("pycuda", "a CUDA toolkit with nvcc on PATH"),
+    ("mujoco-py", "MuJoCo 2.1 in ~/.mujoco and Cython below 3; it is no longer developed: pip install mujoco"),
+    ("hnswlib", "nothing more"),
+    ("chumpy", "--no-build-isolation, as its setup imports pip, and NumPy below 1.24"),
+    ("mysqlclient", "libmysqlclient-dev and pkg-config"),
+    ("warprnnt", "torch before it, nvcc and --no-build-isolation"),
+    ("box2d-py", "swig"),
+    ("cchardet", "an old Python; charset-normalizer or faust-cchardet takes its place"),
+    ("pyaudio", "PortAudio's headers (portaudio19-dev; macOS: brew install portaudio)"),
+)  # fmt: skip
+_ONLY_SOURCE = "|".join(name.replace("-", "[-_]") for name, _ in _WANTS)
+
 _KNOWN_SINCE = (
     ("75", " (7.5, Turing, is known from CUDA 10.0 on)"),
     ("80", " (8.0, Ampere, is known from CUDA 11.0 on)"),
@@ -354,6 +375,22 @@ ROWS = (
             "Failed to compile. cc_cmd: ['cl.EXE', '__triton_launcher.c']",
         ),
         sources=(thread("woct0rdho/triton-windows", 178),),
+        likely=True,
+    ),
+    KnownError(
+        id="package-only-as-source",
+        pattern=rf"(?:Failed building (?:editable |wheel )for|Could not build wheels for|Failed to build:?) [`']?(?P<term>{_ONLY_SOURCE})\b|pyproject\.toml based projects \((?P<term2>{_ONLY_SOURCE})\b",
+        cause="PyPI has {term} as source code only, so that pip compiles it on every machine, and that failed; the first error of the compiler or CMake stands above",
+        remedy="What {term} wants: {meaning}. Beside that a C and C++ compiler (sudo apt-get install build-essential cmake; Windows: Visual Studio's Build Tools with `Desktop development with C++`; macOS: xcode-select --install) and Python's headers (python3-dev). conda-forge has most of these packages compiled: conda install -c conda-forge {term}",
+        command="python -m pip install -v --no-cache-dir {term} 2>&1 | tee build.log",
+        terms=_WANTS,
+        checks=("host-compiler", "toolkit-mismatch"),
+        says=("ERROR: Failed building wheel for llama-cpp-python", "ERROR: Failed building wheel for dlib"),
+        sources=(
+            thread("Cinnamon/kotaemon", 577, "2025-01-02"),
+            thread("abetlen/llama-cpp-python", 1947),
+            "pypi.org, the files of these packages, by knowledge of them, 2026-11-26",
+        ),
         likely=True,
     ),
     KnownError(

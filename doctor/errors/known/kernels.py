@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.more_causes import INVALID_ARGUMENT
 from torchlift.doctor.errors.known.several_causes import CUDNN, DEVICE_ASSERT, ILLEGAL_ACCESS
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
@@ -310,10 +311,11 @@ ROWS = (
     ),
     KnownError(
         id="cuda-invalid-argument",
+        causes=INVALID_ARGUMENT,
         pattern=r"(CUDA|HIP) error: invalid (argument|value)|Triton Error \[(CUDA|HIP)\]: invalid argument"
         + cuda_codes(1),
-        cause="A call of CUDA got a value that it does not take: too large a launch or too much shared memory for this GPU, an empty tensor, an object of another device or process, or kernels of a package that is older than the GPU or driver",
-        remedy="Run with CUDA_LAUNCH_BLOCKING=1: the last frame names the call and its package. A package's kernel (Triton, flash-attn, bitsandbytes, xformers): upgrade it, or choose another backend; torch's own: print the shapes before it, leave out empty batches; between processes or devices: torch.cuda.set_device first",
+        cause="A call of CUDA got a value that it does not take",
+        remedy="Run with CUDA_LAUNCH_BLOCKING=1: the last frame names the call and its package, and with that which of these it is",
         command="CUDA_LAUNCH_BLOCKING=1 python PROGRAM",
         checks=("forgotten-switches",),
         says=("RuntimeError: CUDA error: invalid argument",),

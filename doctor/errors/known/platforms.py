@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.more_causes import XPU_LOST
 from torchlift.doctor.errors.known_error import NO_MODULE, UNREAD, KnownError, thread, torch_file
 
 ROWS = (
@@ -131,10 +132,11 @@ ROWS = (
     ),
     KnownError(
         id="xpu-device-lost",
+        causes=XPU_LOST,
+        command="sudo dmesg | grep -iE 'xe |i915|guc|reset|fault'",
         pattern=r"UR_RESULT_ERROR_DEVICE_LOST|PI_ERROR_DEVICE_NOT_FOUND|UR_RESULT_ERROR_UNKNOWN",
-        cause="The Intel GPU was reset while a kernel ran: the kernel took too long or failed in the driver",
-        remedy="Upgrade the GPU's driver (and on Windows lengthen TdrDelay); look at the kernel log (xe, i915); make the work of a "
-        "kernel smaller",
+        cause="The Intel GPU was reset while something ran on it",
+        remedy="Look at the kernel log of that minute: it says what was reset and why",
         says=(
             "RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)",
             "Native API failed. Native API returns: 20 (UR_RESULT_ERROR_DEVICE_LOST)",

@@ -28,6 +28,19 @@ ROWS = (
         general=True,
     ),
     KnownError(
+        id="submodule-of-itself",
+        pattern=r"cannot import name '(?P<name>\w{1,80})' from partially initialized module '(?P<package>\w{1,60}\.[\w.]{1,80})'|partially initialized module '(?P<package2>\w{1,60}\.[\w.]{1,80})' has no attribute",
+        cause="Inside of the import of {package} something imports it again before it has ended: two modules of the package import each other, or an import in it took another file than was meant (a folder `datasets`, `utils` or `config` beside the program, or in the folder that a launcher makes the working directory, hides the package of that name)",
+        remedy="The path in the message shows whose {package} it is. Look at the imports between the first and the last `File` line: where one of them is answered by a file of the program instead of a package, start in the folder above (with python -m), take the folder out of PYTHONPATH, or do not hand it to Ray as working_dir; otherwise it is the package's own fault in this release: another release of it, or the import moved into the function that needs {name}",
+        command="python -c 'import sys; print(sys.path)'",
+        says=(
+            "ImportError: cannot import name 'convert_token_to_id' from partially initialized module 'openrlhf.utils.utils' (most likely due to a circular import) (OpenRLHF/openrlhf/utils/utils.py)",
+        ),
+        sources=(thread("OpenRLHF/OpenRLHF", 796, "2025-02-27"), thread("OpenRLHF/OpenRLHF", 603, "2024-12-19")),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
         id="import-of-itself",
         pattern=r"cannot import name '(?P<name>\w{1,80})' from partially initialized module '(?P<package>[\w.]{1,80})'|partially initialized module '(?P<package2>[\w.]{1,80})' has no attribute",
         cause="{package} is imported while its own import has not ended: a file of the program bears its name and was taken for it, an import inside it failed before (further up), or two modules import each other",

@@ -81,7 +81,7 @@ ROWS = (
         remedy="Loosen the pin so that a release with a wheel for this Python is taken, or use an older Python; else install what its first error above asks for",
         command="pip install --only-binary :all: {package}",
         checks=("python-version", "python-platform", "host-compiler"),
-        says=("ERROR: Failed building wheel for numpy", "  ERROR: Failed building wheel for insightface"),
+        says=("ERROR: Failed building wheel for numpy", "  ERROR: Failed building wheel for soxr"),
         sources=(UNREAD, _PIP),
         likely=True,
     ),

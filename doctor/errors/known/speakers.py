@@ -236,6 +236,18 @@ ROWS = (
         level="warning",
         general=True,
     ),
+    _speaker(
+        "graphviz-missing",
+        r"failed to execute (?:\w{1,12}Path\()?\W{0,3}dot\b|make sure the Graphviz executables are on your systems|ExecutableNotFound: failed to execute|GraphViz's executables not found|pydot[^\n]{0,60}dot\W{0,3} not found",
+        "The Python package graphviz (pydot, torchviz, hiddenlayer) calls the program `dot` of Graphviz, which is not installed or not on PATH; pip's package has only the Python side. Where it was to draw a picture of the network beside training, the training goes on",
+        "Install the program: sudo apt-get install -y graphviz; brew install graphviz; conda install -c conda-forge graphviz python-graphviz; Windows: winget install Graphviz.Graphviz and its folder bin on PATH",
+        "graphviz.backend.execute.ExecutableNotFound: failed to execute PosixPath('dot'), make sure the Graphviz executables are on your systems' PATH",
+        command="dot -V",
+        sources=(
+            thread("MIC-DKFZ/nnUNet", 2070, "2024-04-08"),
+            "graphviz (PyPI) 0.20, backend/execute.py, by knowledge of it, 2026-11-26",
+        ),
+    ),
     KnownError(
         id="warning-of-a-release",
         pattern=r"\b[A-Z][A-Za-z]{2,40}Warning: [^\n]{0,120}(?:only supports|supports only|not (?:officially )?supported|doesn.t support|incompatible|not compatible|was (?:built|compiled|trained|saved) (?:with|for|against|using)|requires|expects?|mismatch|may (?:result in|cause|lead to)|might (?:result in|cause|lead to|not work))[^\n]{0,160}",
