@@ -14,7 +14,10 @@ _RENAMING = Renaming(
             "torch.optim.lr_scheduler.LRScheduler",
             TorchVersion(2, 0),
             "torch/optim/lr_scheduler.py: `class _LRScheduler(LRScheduler)`, empty; torch's schedulers inherit from `LRScheduler`",
-            review="whatever asks for a `_LRScheduler` by `isinstance` is taken to mean torch's schedulers too, as before torch 2.0.",
+            review=(
+                "whatever asks for a `_LRScheduler` by `isinstance` is taken to mean torch's schedulers too, as before torch 2.0. A checkpoint "
+                "that such a test wrote with torch 2 has no state of them, and what loads it must bear that."
+            ),
             note="No scheduler of torch is a `_LRScheduler` since torch 2.0, so `isinstance` answers False for all of them.",
         ),
     ),

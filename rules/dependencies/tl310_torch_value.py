@@ -99,16 +99,15 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
 def _telling(named: list[VersionValue]) -> list[VersionValue]:
     """Values of one name that something has to be said of: single ones, and the newest of each list.
 
-    Rows that a matrix includes belong to its lists, and are a list of their own where it has none.
+    Of the rows that matrices include those are told that have the newest release of all: the others stay for an older one.
     """
     found = [value for value in named if value.list_at < 0 and not value.row]
     lists: dict[int, list[VersionValue]] = {}
     for value in named:
         if value.list_at >= 0:
             lists.setdefault(value.list_at, []).append(value)
-    rows = [value for value in named if value.row and value.list_at < 0]
-    if rows and not lists:
-        lists[-1] = rows
+    newest = max(map(_line, named))
+    found += [value for value in named if value.row and value.list_at < 0 and _line(value) == newest]
     return sorted([*found, *(max(one, key=_line) for one in lists.values())], key=lambda value: value.span)
 
 

@@ -12,6 +12,7 @@ from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.facts.recorded_jobs import recorded_exchange
 from torchlift.rules.distributed.groups.backends import BACKENDS
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, judged_at
+from torchlift.rules.distributed.p2p.one_way import sends_first
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
@@ -39,6 +40,12 @@ RULE = Rule(
 )
 
 
+_SEND_FIRST = (
+    "Whoever runs this posts a send before a receive: where both sides of a message do, it hangs on every NCCL engine, and where all ranks "
+    "of a ring do, on that of torch 2.15; small messages are buffered and pass. "
+)
+
+
 def check(use: Use, context: Context) -> Iterator[Finding]:
     if use.call is not None and any(isinstance(argument, ast.Starred) for argument in use.call.args):
         return  # it hands on what its callers say
@@ -50,8 +57,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             f"cannot be worked out: {judged.why or reading.unknown[0]}."
         )
         more = f" Also unknown: {'; '.join(reading.unknown[1:3])}." if len(reading.unknown) > 1 else ""
+        first = _SEND_FIRST if sends_first(context.view, reading.calls) else ""
         advice = (
-            "It does if every message is posted in an order in which the first of each rank meets the first of its peer, as "
+            f"{first}{'It ends' if first else 'It does'} if every message is posted in an order in which the first of each rank meets the first of its peer, as "
             f"in a batch (`dist.batch_isend_irecv`).{more} {LAZY} {ESCAPE}"
         )
         view = context.view
@@ -83,6 +91,19 @@ EXAMPLES = (
         + "def isend(*args):\n    return dist.isend(*args)\n\n\ndef irecv(*args):\n    return dist.irecv(*args)\n\n\n"
         "def relay(x, y, plan):\n    a = isend(x, plan.first)\n    b = irecv(y, plan.second)\n    a.wait()\n    b.wait()\n",
         "functions that hand on what they are given",
+    ),
+    Ok(
+        _HEAD
+        + "def timed(x, plan):\n    for step in plan.steps:\n        if dist.get_rank() == 0:\n            if plan.wait(step):\n"
+        "                dist.send(x, 1)\n            else:\n                dist.isend(x, 1)\n        if dist.get_rank() == 1:\n"
+        "            if plan.wait(step):\n                dist.recv(x, src=0)\n            else:\n                dist.irecv(x, src=0)\n",
+        "one rank sends, and one receives",
+    ),
+    Bad(
+        _HEAD
+        + "def both(x, plan):\n    for step in plan.steps:\n        if dist.get_rank() == 0:\n            dist.isend(x, 1)\n"
+        "            dist.irecv(x, 1)\n        if dist.get_rank() == 1:\n            dist.isend(x, 0) if plan.first(step) else dist.irecv(x, 0)\n",
+        why="both ranks send",
     ),
     Ok(_HEAD + "def send_to(x, to):\n    dist.isend(x, to).wait()\n", "nothing overlaps"),
     Ok(

@@ -21,6 +21,7 @@ from torchlift.rules.distributed.p2p.engines.explanation import rank_by_rank
 from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict, Judgement, judge
 from torchlift.rules.distributed.p2p.interpreter.code import Code
 from torchlift.rules.distributed.p2p.interpreter.reading import Reading, exchanges_of
+from torchlift.rules.distributed.p2p.one_way import goes_one_way
 from torchlift.rules.distributed.p2p.program import Post
 from torchlift.rules.rule import Context
 from torchlift.view import ModuleView, Use
@@ -109,6 +110,8 @@ def _judge_all(context: Context) -> Mapping[ast.Call, Judged]:
                 continue
             if _all_on_cpu(context, reading):
                 continue  # gloo's, or an error of another kind
+            if reading.unknown and goes_one_way(view, reading.calls):
+                continue
             judged = Judged(reading, judge(reading.exchanges))
             if reading.unknown:
                 word = at_their_word(context.once(_code_of), context.project, reading)

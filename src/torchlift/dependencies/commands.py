@@ -21,7 +21,7 @@ from torchlift.source import Span
 from torchlift.view.text import LogicalLine, TextView
 
 _COMMAND = lazy_pattern(
-    r"(?<![\w./-])(?:(?P<pip>(?:uv[ \t]+)?pip[\d.]*[ \t]+(?:-\S+[ \t]+)*install|uv[ \t]+add)"
+    r"(?<![\w./${}~-])(?:[\w.~${}-]*/)*(?:(?P<pip>(?:uv[ \t]+)?pip[\d.]*[ \t]+(?:-\S+[ \t]+)*install|uv[ \t]+add)"
     r"|(?P<conda>(?:conda|mamba|micromamba)[ \t]+(?:-\S+[ \t]+)*(?:install|create|env[ \t]+create)))(?=[ \t])"
 )
 _TOKEN = lazy_pattern(r"""(?:\$\{\{[^{}]*\}\}|"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\;&|()`])+|&&|\|\||[;&|()`]""")

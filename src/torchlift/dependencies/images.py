@@ -22,7 +22,7 @@ _CUDA = lazy_pattern(
     rf"{_HUB}(?:nvcr\.io/)?nvidia/cuda:(?P<cuda>\d+\.\d+)(?:\.\d+)?-(?:cudnn\d*-)?(?P<flavour>base|runtime|devel)\b"
 )
 _TORCH = lazy_pattern(
-    rf"{_HUB}pytorch/pytorch:(?P<torch>\d+\.\d+(?:\.\d+)?)-cuda(?P<cuda>\d+(?:\.\d+)?)-cudnn\d+-(?P<flavour>runtime|devel)\b"
+    rf"{_HUB}pytorch/pytorch:(?P<torch>\d+\.\d+(?:\.\d+)?)-cuda(?P<cuda>\d+(?:\.\d+)?)-cudnn\d+(?:\.\d+)?-(?P<flavour>runtime|devel)\b"
 )
 _NIGHTLY = lazy_pattern(
     rf"{_HUB}pytorch/pytorch:nightly-(?P<flavour>runtime|devel)-cuda(?P<cuda>\d+(?:\.\d+)?)-cudnn\d+\b"

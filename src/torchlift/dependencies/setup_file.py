@@ -74,7 +74,7 @@ def _take(found: PinSet, source: SourceText, item: _Text) -> None:
 
 
 def _assigned(tree: ast.Module) -> dict[str, list[ast.expr]]:
-    """What is assigned to the names of a file, or appended to them."""
+    """What is assigned to the names of a file, or appended to them, and what its functions return."""
     found: dict[str, list[ast.expr]] = {}
     for node in walk(tree):
         targets: list[ast.expr] = []
@@ -85,6 +85,9 @@ def _assigned(tree: ast.Module) -> dict[str, list[ast.expr]]:
             targets, value = [node.target], node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             targets, value = [node.func.value] if node.func.attr in {"append", "extend"} else [], node.args[0]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            given = [one.value for one in walk(node) if isinstance(one, ast.Return) and one.value is not None]
+            found.setdefault(node.name, []).extend(given)
         for target in targets:
             if isinstance(target, ast.Name) and value is not None:
                 found.setdefault(target.id, []).append(value)

@@ -47,7 +47,7 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
     ),
     ("shell", r".+\.(?:sh|bash|slurm|sbatch|pbs|lsf|job)"),
     ("yaml", r"[^/]+\.ya?ml"),
-    ("dockerfile", r"(?:Docker|Container)file(?:[._-].+)?|.+\.(?:[Dd]ocker|[Cc]ontainer)file"),
+    ("dockerfile", r"(?:[Dd]ocker|[Cc]ontainer)file(?:[._-].+)?|.+\.(?:[Dd]ocker|[Cc]ontainer)file"),
     ("makefile", r"(?:GNU)?[Mm]akefile(?:\.inc)?|.+\.mk"),
     ("env", r"\.env(?:\.\w+)?|.+\.env"),
     (

@@ -33,7 +33,7 @@ def found(folder: Path, text: str, path: str = ".github/workflows/test.yml") -> 
     ]
 
 
-def test_the_newest_of_each_list_is_told_and_rows_belong_to_the_lists(tmp_path: Path) -> None:
+def test_the_newest_of_each_list_is_told_and_no_rows_of_older_ones(tmp_path: Path) -> None:
     rows = "        include:\n          - torch: 1.6.0\n            torchvision: 0.7.0\n"
     first = JOB.format(name="cpu", matrix="        torch: [1.5.0, 1.6.0]\n" + rows)
     second = JOB.format(name="cuda", matrix="        torch:\n          - 2.4.1\n          - 2.5.1\n")
@@ -42,7 +42,7 @@ def test_the_newest_of_each_list_is_told_and_rows_belong_to_the_lists(tmp_path: 
     assert ["1.6.0" in told[0][2], "2.5.1" in told[1][2]] == [True, True]
 
 
-def test_rows_alone_are_one_list(tmp_path: Path) -> None:
+def test_of_rows_alone_those_with_the_newest_are_told(tmp_path: Path) -> None:
     rows = "        include:\n" + "".join(
         f"          - torch: {torch}\n            python: '3.{python}'\n"
         for torch, python in (("2.0.1", 8), ("2.5.1", 12), ("2.2.2", 10))

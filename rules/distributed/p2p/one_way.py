@@ -1,0 +1,56 @@
+"""What the order of sends and receives tells, whatever else of an exchange is unknown."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.analysis.values.parameter_values import named_arguments
+from torchlift.rules.distributed.p2p.calls import RECV_PARAMETERS, SEND_PARAMETERS
+from torchlift.view import ModuleView
+
+_RANK = lazy_pattern(r"(?:[\w.]*\.)?(?:get_)?(?:\w+_)?rank(?:\(\))?")
+_SENDS = {"send": True, "isend": True, "recv": False, "irecv": False}
+
+
+def goes_one_way(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
+    """Whether all messages go from one rank to one other, each under a test for that rank: both post them in one order."""
+    sides: set[tuple[int, bool, int]] = set()
+    for call in calls:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        rank = _rank_of(view, call)
+        if name not in _SENDS or rank is None:
+            return False
+        arguments = named_arguments(call, SEND_PARAMETERS if _SENDS[name] else RECV_PARAMETERS) or {}
+        peer = arguments.get("dst" if _SENDS[name] else "src")
+        if not isinstance(peer, ast.Constant) or type(peer.value) is not int:
+            return False
+        sides.add((rank, _SENDS[name], peer.value))
+    match sorted(sides, key=lambda side: not side[1]):
+        case [(sender, True, to), (receiver, False, source)]:
+            return (sender, receiver) == (source, to) and sender != receiver
+        case _:
+            return False
+
+
+def sends_first(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
+    """Whether a function posts a single send before it receives anything, whichever rank runs it."""
+    names = [call.func.attr if isinstance(call.func, ast.Attribute) else "" for call in calls]
+    if names[:1] != ["isend"] or not {"irecv", "recv"} & set(names):
+        return False
+    tests = [above.test for call in calls for above in view.ancestors(call) if isinstance(above, (ast.If, ast.IfExp))]
+    return not any("rank" in ast.unparse(test) or "%" in ast.unparse(test) for test in tests)
+
+
+def _rank_of(view: ModuleView, call: ast.Call) -> int | None:
+    """The rank that alone runs a call, by the `if rank == 0:` around it."""
+    child: ast.AST = call
+    for above in view.ancestors(call):
+        if isinstance(above, ast.If) and any(child is statement for statement in above.body):
+            match above.test:
+                case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=int(rank))]):
+                    if _RANK.fullmatch(ast.unparse(left)):
+                        return rank
+        child = above
+    return None

@@ -1,0 +1,67 @@
+"""Places of a pin or an image that are easily overlooked: programs with their path, functions of setup.py, old tags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchlift.migrate.result import Mode, RunResult
+from torchlift.migrate.run import RunOptions, analyse
+from torchlift.rules.registry import all_rules
+from torchlift.rules.rule import Settings
+from torchlift.versions import TorchVersion
+
+RULES = frozenset(code for code in all_rules() if code.startswith("TL3"))
+
+SETUP = (
+    'import setuptools\n\nversion = "torch>=1.7,<2.3"\nbase = [version, "gputils"]\n\n\ndef required():\n    return base\n\n\n'
+    'setuptools.setup(name="a", install_requires=required())\n'
+)
+COPIED = "# Copied from another file, so that pip-compile can resolve it\ntorch==2.3.1\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        (
+            "Dockerfile",
+            "FROM a\nRUN /opt/conda/bin/conda install pytorch=0.4.1 -c pytorch\n",
+            [("TL308", 2), ("TL309", 2)],
+        ),
+        ("run.sh", ".venv/bin/pip install torch==2.3.1\n", [("TL309", 1)]),
+        ("run.sh", "$HOME/venv/bin/pip3 install torch==2.3.1\n", [("TL309", 1)]),
+        ("Dockerfile", "FROM pytorch/pytorch:1.1.0-cuda10.0-cudnn7.5-devel\n", [("TL302", 1)]),
+        ("dockerfile", "FROM pytorch/pytorch:2.3.1-cuda12.1-cudnn8-devel\n", [("TL302", 1)]),
+        ("setup.py", SETUP, [("TL309", 3)]),
+    ],
+)
+def test_it_is_told_where_it_stands(path: str, text: str, expected: list[tuple[str, int]], tmp_path: Path) -> None:
+    assert told(tmp_path, path, text) == expected
+
+
+def test_a_word_about_a_tool_does_not_make_a_file_one_that_a_tool_made(tmp_path: Path) -> None:
+    (tmp_path / "constraints.txt").write_text(COPIED)
+    (tmp_path / "requirements.txt").write_text("#    pip-compile requirements.in\n#\ntorch==2.3.1\n")
+    left = {
+        outcome.path: str(finding.help)
+        for outcome in result_of(tmp_path, "constraints.txt", "requirements.txt").outcomes
+        for finding in outcome.left
+    }
+    assert ["A tool made this file" in left[path] for path in sorted(left)] == [False, True]
+
+
+def told(folder: Path, path: str, text: str) -> list[tuple[str, int]]:
+    (folder / path).write_text(text)
+    starts = [0, *(place + 1 for place, letter in enumerate(text) if letter == "\n")]
+    found = [finding for outcome in result_of(folder, path).outcomes for finding in outcome.left]
+    return sorted((item.code, sum(start <= item.span.start for start in starts)) for item in found)
+
+
+def result_of(folder: Path, *paths: str) -> RunResult:
+    python = tuple(path for path in paths if path.endswith(".py"))
+    texts = tuple(path for path in paths if not path.endswith(".py"))
+    settings = Settings(min_torch=TorchVersion(2, 0))
+    result = analyse(RunOptions(folder, python, Mode.CHECK, RULES, False, settings, texts=texts))
+    assert [failure.detail or failure.reason for failure in result.failures] == []
+    return result
