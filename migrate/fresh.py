@@ -167,7 +167,15 @@ def counting(
         from torchlift.migrate.changed_lines import ChangedLines
 
         steps.append(ChangedLines(options.root, since).only)
-    return lambda result: reduce(lambda so_far, step: step(so_far), steps, result)
+    if not steps:
+        return lambda result: result
+    from torchlift.migrate.notes import asking_of_what_is_left
+
+    def counted(result: RunResult) -> RunResult:
+        left = reduce(lambda so_far, step: step(so_far), steps, result)
+        return asking_of_what_is_left(result, left, options.settings.torchscript)
+
+    return counted
 
 
 def written(result: RunResult) -> RunResult:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from torchlift.finding import Finding, Safety
 from torchlift.migrate.find.kept import READERS, ROOTS, may_stay, place_of
 from torchlift.migrate.options import RunOptions
+from torchlift.migrate.result import RunResult
 from torchlift.project import Project
 from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_readers
 from torchlift.torchscript_intent import UNDECIDED, TorchScriptIntent
@@ -44,8 +46,18 @@ def unanswered(left: Iterable[Finding], intent: TorchScriptIntent) -> tuple[str,
     are = "finding is" if number == 1 else "findings are"
     return (
         f"{number} {are} about TorchScript, and nobody said whether the project still supports it: `torchlift plan` shows "
-        "what the answer changes, `--torchscript drop` or `--torchscript keep` gives it.",
+        "what the answer changes and how many fixes come with it, `--torchscript drop` or `--torchscript keep` gives it.",
     )
+
+
+def asking_of_what_is_left(before: RunResult, after: RunResult, intent: TorchScriptIntent) -> RunResult:
+    """The result `after` something was left out, without the sentence about findings that nobody is shown any more."""
+    if before is after:
+        return after
+    asked, now = (
+        unanswered((one for outcome in result.outcomes for one in outcome.left), intent) for result in (before, after)
+    )
+    return replace(after, notes=(*now, *(note for note in after.notes if note not in asked)))
 
 
 def _about_tests(left: Iterable[Finding]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import click
 def server(stdio: bool) -> None:
     """Speak the Language Server Protocol with an editor, over standard input and output.
 
-    Editors start it themselves: docs/editors.md says how. It needs the extra `server`: pip install 'torchlift[server]'.
+    Editors start it themselves: `torchlift help editors` says how. It needs the extra `server`: pip install '.[server]' in a clone of torchlift.
     """
     try:
         from torchlift.server.features import make_server
@@ -18,6 +18,6 @@ def server(stdio: bool) -> None:
         if error.name is None or error.name.partition(".")[0] not in {"pygls", "lsprotocol", "cattrs", "attrs"}:
             raise
         raise click.UsageError(
-            f"The server needs {error.name}, which is not installed here; run: pip install 'torchlift[server]'"
+            f"The server needs {error.name}, which is not installed here; run: pip install '.[server]' in a clone of torchlift"
         ) from None
     make_server().start_io()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
               show_default=True, metavar="FILE", help="The data set; a later survey with it looks at what has changed.")  # fmt: skip
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write a page.")
 @click.option("--parquet", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
-              help="Also write the tables as Parquet (needs torchlift[survey]).")  # fmt: skip
+              help="Also write the tables as Parquet (needs the extra `survey`).")  # fmt: skip
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--target", metavar="VERSION", help="The release of torch to move to. [default: the newest known]")
 @click.option(

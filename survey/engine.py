@@ -55,7 +55,9 @@ def dask(scheduler: str | None, jobs: int) -> Engine:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise NoEngine("`--engine dask` needs dask.distributed; run: pip install 'torchlift[dask]'") from None
+        raise NoEngine(
+            "`--engine dask` needs dask.distributed; run: pip install '.[dask]' in a clone of torchlift"
+        ) from None
 
     def run(questions: Questions, limits: ChildLimits) -> Answers:
         try:

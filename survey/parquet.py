@@ -21,7 +21,7 @@ def write(data_set: DataSet, folder: Path) -> None:
         import pyarrow as arrow
         from pyarrow import parquet
     except ImportError:
-        raise NoParquet("`--parquet` needs pyarrow; run: pip install 'torchlift[survey]'") from None
+        raise NoParquet("`--parquet` needs pyarrow; run: pip install '.[survey]' in a clone of torchlift") from None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in TABLES:

@@ -43,7 +43,8 @@ def refusals(root: Path, files: Sequence[str], *, allow_dirty: bool, allow_no_vc
         if allow_dirty if dirty else allow_no_vcs:
             continue
         flag = "--allow-dirty" if dirty else "--allow-no-vcs"
-        refused[path] = f"{reason.value} ({flag} writes it all the same)"
+        first = "`git add` it, or " if reason is Reason.UNTRACKED else ""
+        refused[path] = f"{reason.value} ({first}{flag} writes it all the same)"
     return refused
 
 

@@ -76,7 +76,7 @@ def test_what_cannot_be_begun_is_refused_with_a_sentence(arguments: list[str], s
 def test_a_rule_that_is_not_filled_in_is_refused_place_by_place(tmp_path: Path) -> None:
     told(tmp_path, "rule", "--new", "X1", "old-thing", "--folder", ".")
     done = told(tmp_path, "rule", "--test", "x100_old_thing.py")
-    assert done.returncode == 1 and "0 of 4 examples hold. The rule is not complete." in done.stdout
+    assert done.returncode == 1 and "0 of 5 examples hold. The rule is not complete." in done.stdout
     for part in ("`summary`", "`why`", "`fix`", "`targets[0]`", "`sources[0]`", "<the module after the fix>"):
         assert part in done.stdout
 
@@ -117,6 +117,29 @@ def test_the_documented_rule_about_a_library_of_ones_own_is_proven_with_its_stan
     rule.write_text(text.replace('files=(("acme.py", ACME),)', f"files={stand_in}"))
     done = CliRunner().invoke(torchlift, ["rule", "--test", str(rule)])
     assert (done.exit_code, said in done.stdout) == (status, True), done.stdout
+
+
+@pytest.mark.usefixtures("processes")
+def test_the_documented_call_with_one_more_argument_is_edited_and_a_reference_is_told(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "own_rules.md").read_text()
+    whole, more = (text.partition("```")[0] for text in page.split("```python\n")[1:3])
+    head, tail = whole[: whole.index("    if new is None:")], whole[whole.index("\n\nACME") :]
+    changed = {
+        "import Finding": "import EditCall, Finding",
+        "def load(path):": "def load(path, strict=True):",
+        r"def f(path):\n    return load(path)\n": r"def f(path):\n    return load(path, strict=False)\n",
+    }
+    text = f"{head}{more}{tail}"
+    for old, new in changed.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    reference = text.index("    Bad(\n", text.index("EXAMPLES = (\n    Bad(\n") + 20)
+    rest = text.index("    Bad('from acme")
+    told = "    Bad('import acme\\n\\nLOADERS = [acme.old_load]\\n', why='no call'),\n"
+    rule = tmp_path / "x100_old_loader.py"
+    rule.write_text(f"{text[:reference]}{told}{text[rest:]}")
+    done = CliRunner().invoke(torchlift, ["rule", "--test", str(rule)])
+    assert done.exit_code == 0 and "6 of 6 examples hold" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("with_torch", [False, pytest.param(True, marks=pytest.mark.exhaustive)])

@@ -148,3 +148,14 @@ def test_what_others_may_use_and_what_nothing_used_before_stays(
 def test_a_comment_that_speaks_of_something_else_stays(comment: str, tmp_path: Path) -> None:
     code = f"import torch\n\n\ndef f(x, n):\n    {comment}\n    if not torch.jit.is_scripting() and n > 1:\n        assert x.dim() == n\n    return x\n"
     assert f"    {comment}\n    if n > 1:\n" in rewritten(tmp_path, code)
+
+
+@pytest.mark.parametrize(
+    ("use", "goes"), [("Refused()", True), ("Refused", False)], ids=["called", "perhaps a fixture"]
+)
+def test_in_a_file_of_tests_an_import_goes_of_what_was_called(use: str, goes: bool, tmp_path: Path) -> None:
+    code = "import torch\nfrom pkg.errors import Refused\n\n\ndef f(x):\n" + GUARD.format(use)
+    files = {"pkg/__init__.py": "", "pkg/errors.py": "class Refused(Exception):\n    pass\n", "tests/test_a.py": code}
+    result = analyse_files(tmp_path, files, codes=frozenset({"TL117"}))
+    new = (new_bytes(result, "tests/test_a.py") or b"").decode()
+    assert new.endswith("def f(x):\n    return x\n") and ("Refused" not in new) is goes

@@ -46,7 +46,7 @@ def test_a_page_is_whole_and_takes_nothing_from_elsewhere(text: str) -> None:
     assert {tag for tag, _ in parsed.elements} <= ALLOWED
     for tag, attributes in parsed.elements:
         assert not [key for key in attributes if key.startswith("on") or key in ("src", "srcset", "action")]
-        assert tag != "a" or re.match(r"https?://|#found$", attributes["href"] or "")
+        assert tag != "a" or re.match(r"https?://|#f(?:ound|\d+)$", attributes["href"] or "")
     ids = [attributes["id"] for _, attributes in parsed.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert "url(" not in shown and "\u202e" not in shown and shown.count("</style>") == 1

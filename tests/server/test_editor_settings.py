@@ -69,7 +69,7 @@ def test_without_its_package_the_server_says_what_to_install(tmp_path: Path) -> 
     (tmp_path / "pygls.py").write_text("raise ModuleNotFoundError('no', name='pygls')\n")
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); sys.argv = ['torchlift', 'server']; from torchlift.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and "pip install 'torchlift[server]'" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 2 and "pip install '.[server]'" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_the_documented_first_look_shows_what_is_found_and_offered(tmp_path: Path) -> None:

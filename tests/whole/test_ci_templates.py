@@ -61,6 +61,26 @@ def test_the_action_annotates_summarises_and_hands_on_what_it_found(
     assert len(json.loads((home / "torchlift.sarif").read_text())["runs"][0]["results"]) == 1
 
 
+def test_of_a_pull_request_the_action_annotates_what_is_new_and_code_scanning_gets_all(
+    tmp_path: Path, runner: dict[str, str]
+) -> None:
+    project = tmp_path / "p"
+    project.mkdir()
+    (project / "a.py").write_text(OLD)
+    since = commit(project)
+    home = Path(runner["RUNNER_TEMP"])
+    done = run(action_step("Check"), project, ARGUMENTS=".", SINCE=since, FAIL="true", **runner)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    (project / "b.py").write_text(OLD)
+    done = run(action_step("Check"), project, ARGUMENTS=".", SINCE=since, FAIL="true", **runner)
+    assert done.returncode == 1 and done.stdout.count("::warning ") == 1 and "file=b.py" in done.stdout
+    results = json.loads((home / "torchlift.sarif").read_text())["runs"][0]["results"]
+    assert len(results) == 2
+    done = run(action_step("Check"), project, ARGUMENTS=". --select NONE", SINCE=since, FAIL="true", **runner)
+    assert done.returncode == 2 and not (home / "torchlift.sarif").exists()
+    assert (home / "summary.md").read_text().count("### torchlift: 1 finding") == 1
+
+
 def test_what_could_not_be_done_fails_the_action_whatever_it_may_pass_over(
     tmp_path: Path, runner: dict[str, str]
 ) -> None:

@@ -1,7 +1,7 @@
 """What rewrites leave behind without a use: names that only they imported, private helpers, comments on what has gone.
 
-Code outside the project may use whatever does not begin with an underscore, so only private definitions go. Files of
-tests are the business of `orphans`.
+Code outside the project may use whatever does not begin with an underscore, so only private definitions go. Of files of
+tests only imports of what was called go here; the rest of them is the business of `orphans`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _Rewritten = DeleteStatement | EditImport | EditComment
 def leftovers(project: Project, view: ModuleView, rewrites: Iterable[Rewrite]) -> list[_Rewritten]:
     """Removals of what nothing in a file would use after `rewrites`, and of comments that would speak of nothing."""
     rewrites = list(rewrites)
-    found: list[_Rewritten] = [] if is_test_file(view.path) else _Unused(project, view, rewrites).found()
+    found: list[_Rewritten] = [*_Unused(project, view, rewrites).found()]
     deleted = {one.span for one in (*rewrites, *found) if isinstance(one, DeleteStatement)}
     return [*found, *_stale_comments(view, rewrites, deleted)]
 
@@ -58,6 +58,7 @@ class _Unused:
         self.added = [one.statement.split()[1] for one in rewrites if isinstance(one, AddImport)]
         self.imports = {(one.span, one.name) for one in rewrites if isinstance(one, EditImport)}
         self.removals: dict[ast.AST, DeleteStatement | EditImport] = {}
+        self.tests = is_test_file(view.path)
 
     def found(self) -> list[_Rewritten]:
         before = -1
@@ -66,7 +67,7 @@ class _Unused:
             for bound in self.view.scopes.module.bindings.values():
                 if len(bound) == 1:
                     self._name(bound[0])
-            for node in walk(self.view.tree):
+            for node in () if self.tests else walk(self.view.tree):
                 if isinstance(node, ast.FunctionDef) and isinstance(self.view.parent(node), ast.ClassDef):
                     self._method(node)
         return list(self.removals.values())
@@ -90,6 +91,8 @@ class _Unused:
         reads = [read for read, _ in self.view.reads_of(binding)]
         if self._is_gone(statement) or not self._lost(reads, statement) or self._is_told(name):
             return
+        if self.tests and not (isinstance(binding.node, ast.alias) and any(map(self._is_called, reads))):
+            return  # pytest finds fixtures by their names, but calls of them it refuses
         if isinstance(statement, ast.ImportFrom) and isinstance(binding.node, ast.alias):
             if (span, binding.node.name) not in self.imports and (
                 self._is_loaded_anew(statement) or does_nothing_when_loaded(self.project, self.view, statement)
@@ -102,6 +105,10 @@ class _Unused:
         elif isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _is_constant(statement.value):
             self.removals[binding.node] = DeleteStatement(span, len(comments_above(self.view, statement)))
             self.gone.add(span)
+
+    def _is_called(self, read: ast.expr) -> bool:
+        around = self.view.parent(read)
+        return isinstance(around, ast.Call) and around.func is read
 
     def _is_loaded_anew(self, statement: ast.ImportFrom) -> bool:
         """Whether another import of the file, or one that a fix brings, loads the module of `statement`, too."""

@@ -11,12 +11,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.output_formats import OUTPUT_FORMATS, OutputFormat
 from torchlift.migrate.result import RunResult
 
 if TYPE_CHECKING:
     from torchlift.migrate.tell.report.formats.sarif import RuleHelp
 
+_COMMANDS = lazy_pattern(r" \([^()]*`[^()]*\)")
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -88,7 +90,8 @@ def _exchanged(
         from torchlift.migrate.tell.report.summary import verdict
 
         facts = (("project", root.resolve().name), *_facts(result))
-        head = html.RunHead(verdict(result), not result.exit_code, facts, result.notes, harms(result.target))
+        told = _COMMANDS.sub("", verdict(result))  # for whoever runs none
+        head = html.RunHead(told, not result.exit_code, facts, result.notes, harms(result.target))
         return html.render(found, troubles, head)
     if output_format in {"github", "gitlab", "junit", "rdjson"}:
         from importlib import import_module

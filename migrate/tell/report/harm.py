@@ -43,7 +43,7 @@ def harms(target: TorchVersion) -> Mapping[Harm, str]:
     return {
         Harm.BREAKS: f"cannot work with torch {target}",
         Harm.OWN: "by rules of your own",
-        Harm.OTHERWISE: "may do something else or hold the move back",
+        Harm.OTHERWISE: "may fail, do something else, or hold the move back",
         Harm.OLD: "only old: deprecated or renamed, and working",
         Harm.TO_KNOW: "to know, or harmful under conditions",
     }

@@ -18,7 +18,7 @@ _WANTED = lazy_pattern(r"([A-Z]+)(\d*)")
 _FIRST_OWN = 100
 
 _RULE = '''\
-"""<`torch.name`: what is wrong with it, in one line.>"""
+"""<`package.name`: what is wrong with it, in one line.>"""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
 RULE = Rule(
@@ -35,24 +34,25 @@ RULE = Rule(
     summary="<what is found, in a few words>",
     why="<What breaks, and since which release.>",
     fix="<When the fix is safe, when it needs review, when there is none.>",
-    targets=("<torch.qualified.name>",),
+    targets=("<package.qualified.name>",),
     sources=("<where each fact comes from, with its date>",),
 )
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
-    if use.call is None:
-        return
-    span = view.span(use.call.func)
+    span = view.span(use.node)
     message = f"`{{use.target}}` <what happens to it, and since when>."
-    advice = "<What to write instead.>"
-    new = view.spell("<torch.new.name>", use.node, use)
-    fix = None
-    if new is not None:
-        rewrites = (ReplaceExpression(span, Template(new.text)), *new.imports)
-        fix = Fix("<What the fix does>", Safety.SAFE, rewrites, needs=TorchVersion(2, 0))
-    yield Finding("{code}", view.path, span, message, Severity.WARNING, advice, fix)
+    if use.kind == "import":
+        if view.is_unread_import(use):  # else it goes with the fixes of what reads it
+            yield Finding("{code}", view.path, span, message, Severity.WARNING, "<What to import instead.>")
+        return
+    new = view.spell("<package.new.name>", use.node, use)
+    if new is None:
+        yield Finding("{code}", view.path, span, message, Severity.WARNING, "<What to write instead.>")
+        return
+    fix = Fix("<What the fix does>", Safety.SAFE, (ReplaceExpression(span, Template(new.text)), *new.imports))
+    yield Finding("{code}", view.path, span, message, Severity.WARNING, fix=fix)
 
 
 EXAMPLES = (
@@ -62,9 +62,10 @@ EXAMPLES = (
         why="<a plain call>",
         run="<statements that assign `result`, such as result = f(torch.ones(3))>",
     ),
+    Bad("<a module that only imports the name and hands it on>", why="<an import>"),
     Ok("<another library's function of the same name>", "<another library>"),
     Ok("<a parameter that shadows the module>", "<a shadowed name>"),
-    Ok("<code that handles both releases already>", "<a version test>"),
+    Ok("<what the rule asks for>", "<the new code>"),
 )
 '''
 PLACEHOLDERS: Final = tuple(dict.fromkeys(re.findall("<[^<>]+>", _RULE)))

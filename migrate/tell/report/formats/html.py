@@ -68,28 +68,60 @@ def _body(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], head: R
         items = [element("li", element("code", one_line(trouble.path)), f": {trouble.text}") for trouble in troubles]
         yield section("troubles", "What could not be done", element("ul", *items))
     if head.notes:
-        yield section("notes", "Worth knowing", element("ul", *(element("li", sentence(note)) for note in head.notes)))
+        yield section(
+            "notes",
+            "To decide, and worth knowing",
+            element("ul", *(element("li", sentence(note)) for note in head.notes)),
+        )
     if not entries:
         return
     harms = list(head.harms.values())
     harm = _counted(entries, "kind of harm", lambda entry: head.harms[entry.harm], by_name=harms.index)
     yield section("harm", "What harm", harm)
+    if breaks := [(number, entry) for number, entry in enumerate(entries) if entry.harm is Harm.BREAKS]:
+        yield section("breaks", "Where it cannot work", _places(breaks))
     yield section("effort", "What it takes", _effort(entries))
+    yield section("rules", "By rule", _by_rule(entries, head.harms))
+    yield section("folders", "By folder", _by_folder(entries))
     releases = _counted(entries, "release of torch", _release, by_name=_in_order)
     yield section("releases", "What changed when", releases)
-    yield section("rules", "By rule", _by_rule(entries, head.harms))
-    yield section("folders", "By folder", _counted(entries, "folder", lambda entry: _folder(entry.path)))
-    files = [list(found) for _, found in groupby(entries, key=lambda entry: entry.path)]
+    files = [list(found) for _, found in groupby(enumerate(entries), key=lambda entry: entry[1].path)]
     yield section(
         "findings", "Findings", _filters(entries, head.harms), *(_file(found, len(entries) <= 50) for found in files)
     )
+
+
+def _places(found: Sequence[tuple[int, ListedFinding]]) -> Markup:
+    """Each place with a link to what is said of it below; many of one rule in one file take one row."""
+    rows: dict[tuple[str, str], list[tuple[int, ListedFinding]]] = {}
+    for number, entry in found:
+        rows.setdefault((entry.path, entry.code), []).append((number, entry))
+    body = []
+    for (path, _), here in rows.items():
+        lines = joined([element("a", entry.line, href=f"#f{number}") for number, entry in here], ", ")
+        said = list(dict.fromkeys(entry.message for _, entry in here))
+        more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
+        body.append((element("code", one_line(path)), lines, sentence(said[0] + more)))
+    return table("Places that cannot work", ("file", "lines", "why"), body)
+
+
+def _by_folder(entries: Sequence[ListedFinding]) -> Markup:
+    groups: dict[str, list[ListedFinding]] = {}
+    for entry in entries:
+        groups.setdefault(_folder(entry.path), []).append(entry)
+    ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    rows = []
+    for name, found in ordered:
+        breaks = sum(entry.harm is Harm.BREAKS for entry in found)
+        rows.append((name, element("span", str(breaks or ""), class_="number"), *_numbers(found)))
+    return table("Findings of each folder", ("folder", "cannot work", "findings", "what it takes", "share"), rows)
 
 
 def _effort(entries: Sequence[ListedFinding]) -> Markup:
     counts = Counter(entry.safety for entry in entries)
     named = [f"{counts[safety]} {word}" for safety, word in _FIXES.items() if counts[safety]]
     waits = sum(entry.waits for entry in entries)
-    tail = f", of which {waits} wait for another place and may be automatic once that has changed" if waits else ""
+    tail = f", of which {waits} wait for another place or an answer and may be automatic then" if waits else ""
     return joined([_bar(entries), element("p", f"{', '.join(named)}{tail}.")])
 
 
@@ -185,15 +217,16 @@ def _mark(entry: ListedFinding) -> str:
     return mark(_folder(entry.path))
 
 
-def _file(found: Sequence[ListedFinding], is_open: bool) -> Markup:
-    path = found[0].path
-    shown = [_finding(entry) for entry in found]
+def _file(found: Sequence[tuple[int, ListedFinding]], is_open: bool) -> Markup:
+    entries = [entry for _, entry in found]
+    path = entries[0].path
+    shown = [_finding(entry, number) for number, entry in found]
     title = element("summary", element("code", one_line(path)), f": {len(found)}")
-    classes = [f"is-{_mark(found[0])}", *map(all_of, _marks_within(found))]
+    classes = [f"is-{_mark(entries[0])}", *map(all_of, _marks_within(entries))]
     return element("details", title, *shown, open=is_open, class_=" ".join(classes))
 
 
-def _finding(entry: ListedFinding) -> Markup:
+def _finding(entry: ListedFinding, number: int) -> Markup:
     kind = element("span", f"{entry.code} ", class_=_LEVELS[entry.severity])
     where = f"{entry.line}, {_FIXES[entry.safety]}"
     return element(
@@ -202,6 +235,7 @@ def _finding(entry: ListedFinding) -> Markup:
         element("p", where, class_="where"),
         element("p", sentence(entry.advice)) if entry.advice else None,
         _change(entry) if entry.edits else _line(entry),
+        id=f"f{number}",
         class_=f"found is-{entry.code} is-{entry.safety.value} is-{entry.harm.value}",
     )
 
