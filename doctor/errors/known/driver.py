@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.more_causes import CUDA_START
 from torchlift.doctor.errors.known.several_causes import CUDA_UNKNOWN, NO_DEVICE, NO_GPU_SEEN
 from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch_file
 
@@ -395,6 +396,7 @@ ROWS = (
     ),
     KnownError(
         id="cuda-initialisation",
+        causes=CUDA_START,
         pattern=r"Unexpected error from cudaGetDeviceCount\(\)|CUDA driver initialization failed"
         r"|Can't initialize NVML|The NVIDIA Driver is present, but CUDA failed to initialize" + cuda_codes(3),
         cause="The driver did not start CUDA for this process: its kernel module, its libraries and the device nodes are not of one release or not all there, a container was given only a part of "

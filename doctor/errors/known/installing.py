@@ -411,7 +411,7 @@ ROWS = (
     KnownError(
         id="package-setup-failed",
         pattern=r"metadata-generation-failed|(egg_info|bdist_wheel|editable_wheel|install) did not run successfully"
-        r"|Failed building wheel for|Building wheel for [^\n]{1,80}\.\.\. error|subprocess-exited-with-error|legacy-install-failure|ERROR: Command errored out with exit status \d|Getting requirements to build \w{1,20} did not run",
+        r"|Failed building (?:wheel|editable) for|Failed to build installable wheels|Building wheel for [^\n]{1,80}\.\.\. error|subprocess-exited-with-error|legacy-install-failure|ERROR: Command errored out with exit status \d|Getting requirements to build \w{1,20} did not run",
         cause="pip has no wheel of the package for this Python and platform, so that it built it from source, and that failed; this line only says so. In this order of frequency: this Python is newer than the release of the package, its setup.py needs torch or NumPy (an isolated build has none), a compiler, nvcc or a system library is missing",
         remedy="Look in the output above it for the first `error:`, `ModuleNotFoundError`, `fatal error`, `CMake Error` or `not found`. No module named torch: install with --no-build-isolation. Else look on the package's page on pypi.org for which Python there are wheels and take that one, or a newer release of the package. To let the cause be found: python -m pip install -v --no-cache-dir PACKAGE 2>&1 | tee build.log",
         command="torchlift doctor --explain-error build.log",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
-from torchlift.doctor.errors.known.more_causes import INVALID_ARGUMENT
+from torchlift.doctor.errors.known.more_causes import CUBLAS_START, INVALID_ARGUMENT
 from torchlift.doctor.errors.known.several_causes import CUDNN, DEVICE_ASSERT, ILLEGAL_ACCESS
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
@@ -97,10 +97,11 @@ ROWS = (
     ),
     KnownError(
         id="cublas-failure",
+        causes=CUBLAS_START,
+        command="nvidia-smi; CUDA_LAUNCH_BLOCKING=1 python PROGRAM",
         pattern=r"CUBLAS_STATUS_(NOT_INITIALIZED|ALLOC_FAILED)",
-        cause="cuBLAS could not start: there is most likely no memory left for it; or an index was out of range in an earlier "
-        "kernel",
-        remedy="Free GPU memory and try again; then run with CUDA_LAUNCH_BLOCKING=1",
+        cause="cuBLAS could not start on this GPU",
+        remedy="First see whether memory is left: nvidia-smi while it runs",
         checks=("memory-in-use", "nvidia-pins"),
         says=(
             "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",

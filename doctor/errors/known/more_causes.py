@@ -9,7 +9,7 @@ INVALID_ARGUMENT = (
         "A kernel of a package asks for more than this GPU has (threads, shared memory) or is older than the GPU, driver or torch",
         "the frame that CUDA_LAUNCH_BLOCKING=1 names is in xformers, flash-attn, Triton, bitsandbytes or an extension; another backend works",
         "upgrade that package for this torch and GPU, or choose the other backend (attn_implementation='sdpa', eager mode)",
-        seen=r"xformers|flash|triton|Triton|bitsandbytes|_C\\b|extension|gsplat|mamba|memory_efficient",
+        seen=r"xformers|flash|triton|Triton|bitsandbytes|_C\b|extension|gsplat|mamba|memory_efficient",
     ),
     Cause(
         "CUDA memory is shared between processes where that does not work: Jetsons and WSL have no sharing by CUDA's IPC, nor have processes on other GPUs or with another PYTORCH_ALLOC_CONF (expandable segments)",
@@ -36,7 +36,7 @@ XPU_LOST = (
         "A kernel of torch, Triton or a package wrote where it must not, or has a defect on this GPU",
         "the kernel log says page fault, CAT error or engine reset at that moment, and it is always the same call (the last frame, after SYCL_UR_TRACE=1 or a synchronize behind each step)",
         "switch that package's own path off (another quantization, attention or backend), upgrade it, and report it there; torch's own: pytorch/pytorch or intel/torch-xpu-ops",
-        seen=r"[Pp]age fault|CAT|CCS|auto.?round|gptq|GPTQ|quant|[Kk]ernel",
+        seen=r"[Pp]age fault|CAT|CCS|auto.?round|gptq|GPTQ|quant",
     ),
     Cause(
         "A kernel took longer than the driver lets it",
@@ -49,5 +49,105 @@ XPU_LOST = (
         "it comes with other programs as well, at random places; the log has errors of GuC or of PCIe",
         "Intel's newest compute runtime and kernel (a new GPU wants a new kernel), Resizable BAR on in the BIOS, power and cooling",
         seen=r"GuC|firmware|PCIe",
+    ),
+)
+
+CUBLAS_START = (
+    Cause(
+        "No memory is left for its workspace: the model or another process has taken all",
+        "nvidia-smi shows the GPU full; a smaller batch works",
+        "a smaller batch, end other processes (several ranks on one GPU: torch.cuda.set_device(LOCAL_RANK)); TensorFlow or JAX in the same process: let them grow",
+        seen=r"ALLOC_FAILED|out of memory",
+        checks=("memory-in-use",),
+    ),
+    Cause(
+        "An index was out of range in an earlier kernel (a label or token id too large), and this is only the next call",
+        "CUDA_LAUNCH_BLOCKING=1 names an embedding, loss or indexing call; the same step fails on the CPU with an IndexError",
+        "compare labels with the number of classes, token ids with the embedding (model.resize_token_embeddings)",
+        seen=r"[Aa]ssert|srcIndex|embedding|label|index",
+    ),
+    Cause(
+        "Another cuBLAS than torch's is loaded, or this wheel has no code for the GPU",
+        "python -c 'import torch; a = torch.rand(8, 8).cuda(); print(a @ a)' fails alone; LD_LIBRARY_PATH names a CUDA",
+        "unset LD_LIBRARY_PATH, python -m pip install --force-reinstall torch; the wheel that `torchlift doctor` prints",
+        seen=r"LD_LIBRARY_PATH|sm_\d|not compatible",
+        checks=("nvidia-pins",),
+    ),
+)
+
+CUDA_START = (
+    Cause(
+        "The kernel module and the libraries of the driver are of two releases: it was upgraded and the machine not restarted",
+        "nvidia-smi says `Driver/library version mismatch`, or cat /proc/driver/nvidia/version and nvidia-smi differ",
+        "restart, or unload and load the modules (sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia; sudo modprobe nvidia)",
+        seen=r"Error 803|Error 804|mismatch|upgrade",
+        checks=("driver-version-mismatch", "driver-library-broken"),
+    ),
+    Cause(
+        "In a container: it was given only a part of the devices or libraries, or has a compatibility package that this driver does not take",
+        "nvidia-smi works on the host and not in it, or ls /dev/nvidia* lacks nvidia-uvm; /usr/local/cuda/compat is on LD_LIBRARY_PATH",
+        "docker run --gpus all with a current nvidia-container-toolkit (after systemctl daemon-reload GPUs can be lost: start it anew, or no-cgroups and CDI); take compat out of LD_LIBRARY_PATH",
+        seen=r"[Dd]ocker|container|/workspace|/opt/conda|kube|compat",
+        checks=("nvml-and-cuda-disagree",),
+    ),
+    Cause(
+        "The device node or module nvidia-uvm is missing, or the machine slept",
+        "nvidia-smi works and CUDA does not; Error 999 or 3",
+        "sudo modprobe nvidia_uvm (nvidia-modprobe -u -c=0); after sleep: sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm",
+        seen=r"Error 999|Error 3\b",
+        checks=("cuda-unknown-error",),
+    ),
+    Cause(
+        "The process was forked after CUDA had started in the parent",
+        "it comes in a data loader's worker or a multiprocessing child only",
+        "multiprocessing_context='spawn'; no call of CUDA in the parent before",
+        seen=r"[Ff]ork|[Ww]orker|multiprocessing",
+    ),
+    Cause(
+        "NVSwitch machines (HGX, DGX): the fabric manager does not run or is of another release",
+        "Error 802; systemctl status nvidia-fabricmanager",
+        "install the fabric manager of exactly the driver's release and start it",
+        seen=r"Error 802|system not yet initialized|[Ff]abric",
+    ),
+    Cause(
+        "A GPU has failed or was lost",
+        "sudo dmesg | grep -i xid; nvidia-smi shows ERR! or one card less",
+        "restart; look up the Xid (`torchlift doctor` says what it means); leave that card out with CUDA_VISIBLE_DEVICES",
+        seen=r"Xid|fallen off|ERR!",
+    ),
+)
+
+BITSANDBYTES = (
+    Cause(
+        "torch here is a build for the CPU, or sees no GPU",
+        "python -c 'import torch; print(torch.__version__, torch.cuda.is_available())' prints +cpu or False",
+        "install torch for the GPU (`torchlift doctor` prints the wheel), then bitsandbytes again",
+        seen=r"\+cpu|is_available\W{1,3}False",
+        checks=("torch-cpu-build",),
+    ),
+    Cause(
+        "This release of bitsandbytes has no library for torch's CUDA (an old one with a new torch, or CUDA 13 before 0.48)",
+        "the number in the file that it names (libbitsandbytes_cuda124) is that of torch.version.cuda, and no such file is in its folder",
+        "python -m pip install -U bitsandbytes; if it has to stay old: BNB_CUDA_VERSION=121 for a library that is there, with that CUDA's libraries on LD_LIBRARY_PATH",
+        seen=r"libbitsandbytes_cuda\d|PosixPath|WindowsPath|Configured CUDA binary",
+    ),
+    Cause(
+        "Under Windows: releases before 0.43 had no build for it (and .so files in its folder show that one for Linux was installed)",
+        "pip show bitsandbytes says less than 0.43",
+        "python -m pip install -U bitsandbytes, in the Python of the program (ComfyUI: python_embeded\\python.exe -m pip ...)",
+        seen=r"[A-Z]:\\|\.dll|win32|Windows",
+    ),
+    Cause(
+        "Its library is there and a library that it needs is not found (libcudart, libcublas, libnvJitLink)",
+        "ldd on that file says `not found`; importing torch before it helps",
+        "import torch first; python -m pip install --force-reinstall torch; take a foreign CUDA out of LD_LIBRARY_PATH",
+        seen=r"libcudart|libcublas|nvJitLink|cannot open shared",
+        checks=("missing-libraries",),
+    ),
+    Cause(
+        "The GPU is AMD's or Intel's, or the machine is a Mac",
+        "rocminfo, xpu-smi or uname -s",
+        "release 0.49 or newer has ROCm, Intel and CPU builds; on a Mac use MLX or GGUF instead",
+        seen=r"rocm|hip|xpu|darwin|[Mm]ac",
     ),
 )

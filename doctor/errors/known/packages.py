@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.more_causes import BITSANDBYTES
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 
 ROWS = (
@@ -401,13 +402,14 @@ ROWS = (
     ),
     KnownError(
         id="bitsandbytes-without-cuda",
+        causes=BITSANDBYTES,
         pattern=r"CUDA Setup failed despite (GPU|CUDA) being available|libbitsandbytes_cpu\.(?:so|dll|dylib)'?: ?(?:undefined symbol|cannot open|function)"
         r"|undefined symbol: c(get_col_row_stats|quantize|adam)\w{0,40}|compiled without GPU support"
         r"|Could not find the bitsandbytes CUDA binary|Configured CUDA binary not found at"
         r"|CUDA SETUP: TODO: compile library for specific version: libbitsandbytes|CUDA SETUP: Something unexpected happened|CUDA SETUP: Loading binary \S{1,200}\.dll|Could not find module '[^\n]{0,160}libbitsandbytes_\w{1,20}\.dll",
         cause="bitsandbytes has no library for this torch's CUDA version, or sees no CUDA at all, and takes the one for the CPU, which lacks the GPU's functions",
-        remedy="python -m bitsandbytes says which library it looks for and why it does not load: a torch for the CPU, no GPU in view, or a CUDA that this release was not built for. Upgrade bitsandbytes, and leave BNB_CUDA_VERSION unset",
-        command="pip install -U bitsandbytes",
+        remedy="python -m bitsandbytes says which library it looks for and why it does not load",
+        command="python -m bitsandbytes",
         checks=("torch-cpu-build", "extension-architecture", "missing-libraries"),
         says=(
             "RuntimeError: CUDA Setup failed despite GPU being available. Please run the following command to get more "
