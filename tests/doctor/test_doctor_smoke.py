@@ -280,7 +280,8 @@ def test_the_catalogue_is_in_step_with_the_smokes() -> None:
 
 def test_every_smoke_of_a_gpu_has_been_read_against_torch() -> None:
     on_gpus = {id for id, smoke in own_smokes().items() if set(smoke.kinds) & set(GPUS)}
-    assert set(places()["python"]) == on_gpus and all(places()["python"].values())
+    assert set(places()["python"]) == on_gpus, "each needs its row in doctor/smoke/parent/desk_check.json"
+    assert all(places()["python"].values())
     assert set(places()["binary"]) <= on_gpus
 
 
