@@ -36,7 +36,10 @@ def section(smokes: Iterable[Smoke], names: Mapping[str, str]) -> Iterator[str]:
     for smoke in smokes:
         if not set(smoke.kinds) & set(GPUS):
             continue
-        read = [f"`{row['file']}` {', '.join(map(str, row['lines'].values()))}" for row in python.get(smoke.id, ())]
+        read = [
+            f"`{row['file']}` {', '.join(str(row['lines'].get(release, '-')) for release in releases)}"
+            for row in python.get(smoke.id, ())
+        ]
         devices = ", ".join(name for kind, name in names.items() if kind in smoke.kinds)
         yield f"| {smoke.id} | {devices} | {smoke.needs} | {'; '.join(read) or 'not read yet'} | {binary.get(smoke.id, '')} |"
     yield ""
