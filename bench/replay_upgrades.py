@@ -84,7 +84,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="COMMIT", help="starts of hashes (default: all that are listed)")
     parser.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="clones in FOLDER/OWNER/NAME")
     parser.add_argument(
-        "--half", choices=("tuned", "held", "fresh", "read, tuned", "read, held"), help="only these rows"
+        "--half",
+        choices=("tuned", "held", "fresh", "read, tuned", "read, held", "read, draw 1", "read, draw 2", "read, draw 3"),
+        help="only these rows",
     )
     parser.add_argument("--torchlift", default=DEFAULT, help="how to call it")
     parser.add_argument("--list", action="store_true", help="list the lines without a finding")
