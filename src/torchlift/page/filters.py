@@ -9,7 +9,7 @@ from torchlift.page.markup import Markup, element
 _CSS = """
 .filters { position: sticky; top: 0; background: var(--paper); padding: .4rem 0; }
 .filters fieldset { border: 0; padding: 0; margin: 0 0 .2rem; display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
-.filters legend { float: left; margin-right: 1rem; color: var(--faint); } .filters label { white-space: nowrap; }
+.filters legend { float: left; margin-right: 1rem; color: var(--faint); }
 @media print { .filters { display: none; } }
 """
 
