@@ -55,7 +55,8 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         span,
         f"{name} holds torch {release}: an installation from it stays below torch {spelled(target)}, which this project moves to.",
         Severity.WARNING,
-        f"Once the requirements allow torch {spelled(target)}, make it anew with {command}.",
+        f"Once the requirements allow torch {spelled(target)}, make it anew with {command}; a package that is bound to one torch, such as "
+        "xformers or vLLM, has to be named with it, or holds it where it is.",
     )
 
 

@@ -139,7 +139,10 @@ def session_install(use: Use, context: Context) -> PinSet | None:
 
 
 def is_expectation(view: TextView) -> bool:
-    """Whether a file is a test written as a script: what stands in it outside of commands is compared, and not used."""
+    """Whether what stands in a file outside of commands is compared or shown, and not used: a test written as a script, a form
+    for reports."""
+    if "/ISSUE_TEMPLATE/" in view.path:
+        return True
     return view.kind in {"shell", "batch", "powershell", "makefile"} and _TESTS.search(view.path) is not None
 
 

@@ -51,6 +51,13 @@ def test_a_word_about_a_tool_does_not_make_a_file_one_that_a_tool_made(tmp_path:
     assert ["A tool made this file" in left[path] for path in sorted(left)] == [False, True]
 
 
+def test_a_form_for_reports_installs_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".github/ISSUE_TEMPLATE").mkdir(parents=True)
+    form = "body:\n- type: textarea\n  attributes:\n    placeholder: e.g., Python 3.10, torch==2.3.0+cu118\n"
+    assert told(tmp_path, ".github/ISSUE_TEMPLATE/bug.yml", form) == []
+    assert told(tmp_path, "bug.yml", form) == [("TL309", 4)]
+
+
 def told(folder: Path, path: str, text: str) -> list[tuple[str, int]]:
     (folder / path).write_text(text)
     starts = [0, *(place + 1 for place, letter in enumerate(text) if letter == "\n")]
