@@ -123,7 +123,7 @@ def _advice(row: Gone, settings: Settings) -> str:
     if row.last is None:
         return f"It says: {row.evidence.partition(' raises: ')[2]}"
     if "._" in row.name:
-        return f"It was never part of {package}'s interface, and torch names no successor. {row.last.opening} is the last to have it."
+        return f"It was private to {package}, and torch names no successor. {row.last.opening} is the last to have it."
     return f"{row.release.opening} has nothing in its place. {row.last.opening} is the last release with it."
 
 

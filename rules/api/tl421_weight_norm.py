@@ -149,7 +149,7 @@ def _state_of_old_form(context: Context) -> str:
         return ""
     path, (line, word) = state[0]
     return (
-        f" Not rewritten: `{word}` at {path}:{line} works on the old form only; where a module from here gets there, both have to "
+        f" Not rewritten: where `{word}` at {path}:{line} is that of a module from here, it works on the old form only, and both have to "
         "change together."
     )
 

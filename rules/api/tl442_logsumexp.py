@@ -52,7 +52,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     more = f", keepdim={one_line(view, given['keepdim'].value)}" if "keepdim" in given else ""
     new = f"torch.logsumexp({one_line(view, powers.args[0])}, dim={one_line(view, given['dim'].value)}{more})"
-    message = "The exponentials overflow to infinity, or all round to 0, long before their logarithm does."
+    message = "Such exponentials overflow to infinity, or all round to 0, at values whose logarithm of the sum is an ordinary number."
     yield Finding("TL442", view.path, view.span(call), message, Severity.INFO, f"`{new}` computes it without that.")
 
 

@@ -62,10 +62,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     view = context.view
     message = f"`torch.cuda.{short}` is for CUDA and ROCm; `{new}` is for whatever accelerator there is (torch {since} and later)."
-    advice = (
-        "Nothing is wrong with it in code for CUDA. Where other devices matter, change it together with the rest of the file; "
-        "without an accelerator most of these raise RuntimeError."
-    )
+    advice = "Nothing is wrong with it in code for CUDA. Where other devices matter, change it together with the rest of the file."
     yield Finding("TL511", view.path, view.span(use.node), message, Severity.INFO, advice)
 
 

@@ -176,7 +176,7 @@ def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings, *, ro
             message = f"Python 3.{minor} has no wheel of torch {spelled(target)}, which needs {_range(there)}."
             help = f"Take Python 3.{min(there)} or newer."
             if holds(torch, target) or any(value.package == "torch" for value in version_values(view)):
-                help = f"Take Python 3.{min(there)} or newer, together with the torch that this file asks for."
+                help = f"Take Python 3.{min(there)} or newer where the torch that this file asks for moves to {spelled(target)}."
             yield Finding("TL307", view.path, python.span, message, severity, help)
 
 

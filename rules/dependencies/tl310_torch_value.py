@@ -238,7 +238,7 @@ def _by_hand(values: list[VersionValue], release: str) -> str:
     if any(value.listed or value.row for value in values if value.package == "torch"):
         pythons = sorted(pythons_of(release))
         reach = (
-            f" Its wheels are for Python 3.{pythons[0]} to 3.{pythons[-1]}: leave out jobs with others."
+            f" Its wheels are for Python 3.{pythons[0]} to 3.{pythons[-1]}: such a job needs one of these."
             if pythons
             else ""
         )

@@ -75,7 +75,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     says_alone = none or value.startswith(("-", '"-', "'-"))
     alone = " or believe that they run alone" if says_alone else ""
     message = (
-        f"torchrun does not pass `{flag}`: it sets the environment variable `LOCAL_RANK`, so `local_rank` stays "
+        f"torchrun does not pass `{flag}`: it sets the environment variable `LOCAL_RANK`. Where it starts this and nothing else sets `local_rank`, that stays "
         f"{value} in every process, and all of them may end up on one GPU{alone}."
     )
     span = view.span(use.node)

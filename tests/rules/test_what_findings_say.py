@@ -261,11 +261,11 @@ SAID = {
     ),
     "another module whose old bias is read": (
         "TL421", "import torch\n\n\ndef start(layer):\n    return torch.nn.utils.weight_norm(layer)\n\n\ndef other(net):\n    return net.bias_g\n",
-        "where a module from here gets there", "which has to change with it",
+        "is that of a module from here", "which has to change with it",
     ),
     "another module whose old parameters are read": (
         "TL421", "import torch\n\n\ndef start(layer):\n    return torch.nn.utils.weight_norm(layer)\n\n\ndef other(net):\n    return net.weight_g\n",
-        "`weight_g` at m.py:9 works on the old form only", "which has to change with it",
+        "where `weight_g` at m.py:9 is that of a module from here, it works on the old form only", "which has to change with it",
     ),
     "a function of the same file that gets more than tensors": (
         "TL102", "import torch\n\n\ndef add(x, p, on):\n    # type: (Tensor, float, bool) -> Tensor\n    return x + p if on else x\n\n\n@torch.jit.script\n"
@@ -276,6 +276,25 @@ SAID = {
         "TL102", "import torch\nfrom nets import Net\n\n\ndef save(path):\n    a = torch.rand(1, 3)\n    net = Net()\n    jit = torch.jit.script(net)\n"
         "    torch.jit.save(jit, path)\n    return net(a, mode='x')\n",
         "what it would be exported with is not certain here", "are visible here",
+    ),
+    "an import that is missed with an error": (
+        "TL448", "try:\n    from apex import amp\nexcept ImportError:\n    raise ImportError('install apex')\n", "was taken out of apex", "falls away silently",
+    ),
+    "an import that is not missed": (
+        "TL448", "try:\n    from apex import amp\nexcept ImportError:\n    amp = None\n", "falls away silently", "``",
+    ),
+    "a mark on a method of a plain module": (
+        "TL105", "import torch\n\n\nclass Net(torch.nn.Module):\n    @torch.jit.script_method\n    def forward(self, x):\n        return x\n",
+        "Take it out: `Net` is no `torch.jit.ScriptModule`", "inherits",
+    ),
+    "a mark on a method of a class with a base that is not known": (
+        "TL105", "import torch\nfrom nets import Base\n\n\nclass Net(Base):\n    @torch.jit.script_method\n    def forward(self, x):\n        return x\n",
+        "It stays as long as `Net` is a `torch.jit.ScriptModule` through `Base`", "is no `torch",
+    ),
+    "layers that are only fused": (
+        "TL101", "import torch\nfrom torch.quantization import fuse_modules\n\n\nclass Net(torch.nn.Module):\n    def __init__(self, body):\n"
+        "        super().__init__()\n        self.body = fuse_modules(body, [['a', 'b']])\n\n    def forward(self, x):\n        return self.body(x)\n\n\n"
+        "torch.jit.trace(Net(body), torch.rand(2, 3)).graph\n", "Not rewritten", "quantized modules",
     ),
     "a quantizer that moved": (
         "TL402", "from torch.ao.quantization.quantizer.x86_inductor_quantizer import X86InductorQuantizer\n\nq = X86InductorQuantizer()\n",
@@ -619,4 +638,4 @@ def test_a_name_that_is_a_method_and_holds_a_value_too_is_not_called_a_method(
 def test_a_docstring_works_on_no_weight_norm(line: str, said: bool, tmp_path: Path) -> None:
     source = f"import torch\n\n\ndef f(m):\n    {line}\n    return torch.nn.utils.weight_norm(m)\n"
     found = [item for item in all_findings(analyse_files(tmp_path, {"m.py": source})) if item.code == "TL421"]
-    assert found and any("works on the old form only" in f"{item.help}" for item in found) is said
+    assert found and any("it works on the old form only" in f"{item.help}" for item in found) is said

@@ -177,7 +177,7 @@ def moved_with(view: TextView, asked: list[AskedPython], wheels: frozenset[int])
     listed = [python for python in out if python.listed]
     if listed:
         minors = ", ".join(f"3.{python.minors[0]}" for python in listed)
-        return f"{needs}the jobs here run with {minors} too: leave out those, or give them the old torch, first."
+        return f"{needs}jobs here run with {minors}: those keep the old torch, or go, or take another Python."
     if len([python for python in out if not python.floor]) > 1:
         return f"{needs}several Pythons here are older: choose first which of them go."
     found = []

@@ -222,7 +222,7 @@ def _check_others(view: TextView, item: PinSet, wheel: Wheel) -> None:
     other = bound_beside(view)
     if other:
         raise _Obstacle(
-            f"{other} in this file is bound to one torch or CUDA too, so nothing is rewritten: raise them together."
+            f"{other} in this file is bound to one torch or CUDA too, so nothing is rewritten: look first whether it moves with this."
         )
 
 

@@ -90,21 +90,23 @@ def _statements(view: ModuleView, node: ast.If, new: bool | None, old: bool | No
         return f"Under export the rest of the condition decides; {compiler} {ran}."
     if old is None:
         runs = f"always runs {_show(view, side(new))}" if side(new) else f"never runs {_show(view, side(not new))}"
-        return f"Export {runs}; for {compiler} the rest of the condition decided."
+        return f"Where this is captured, export {runs}; for {compiler} the rest of the condition decided."
     if not side(old):
-        return f"Export runs {_show(view, side(new))}, which {compiler} skipped."
+        return f"Where this is captured, export runs {_show(view, side(new))}, which {compiler} skipped."
     if not side(new):
         end = _ENDS.get(type(side(old)[-1]))
         what = f"where {compiler} {end}" if end else f"which {compiler} ran"
-        return f"Export skips {_show(view, side(old))}, {what}."
-    return f"Export runs {_show(view, side(new))}; {compiler} ran {_show(view, side(old))}."
+        return f"Where this is captured, export skips {_show(view, side(old))}, {what}."
+    return f"Where this is captured, export runs {_show(view, side(new))}; {compiler} ran {_show(view, side(old))}."
 
 
 def _expressions(view: ModuleView, node: ast.IfExp, new: bool | None, old: bool | None, compiler: str) -> str:
     if new is None or old is None:
         return ""
     chosen, other = (node.body, node.orelse) if new else (node.orelse, node.body)
-    return f"Export takes `{_cut(view.text(chosen))}`; {compiler} took `{_cut(view.text(other))}`."
+    return (
+        f"Where this is captured, export takes `{_cut(view.text(chosen))}`; {compiler} took `{_cut(view.text(other))}`."
+    )
 
 
 def _show(view: ModuleView, statements: list[ast.stmt]) -> str:
