@@ -117,11 +117,11 @@ def _settled(use: Use, context: Context, call: ast.Call, message: str, what: Fla
     told = f" It tells an export from a trace: {what.sentence}" if is_truth(owner, test) and new != old else ""
     half = f"`{' '.join(view.text(call).split())}`"
     if answer.place is not None:
-        later = f"{half} can go once nothing traces or scripts, as {answer.place} still does{traces_until(context.project, answer.place)}."
+        later = f"{half} can go once nothing traces or scripts, as {answer.place} may do{traces_until(context.project, answer.place)}."
     elif answer.reason is not None:
         later = f"{half} can go once nothing traces or scripts: {answer.reason.removeprefix('Needs review: ')}"
     else:
-        later = f"Nothing traces any more, so {half} can go; not rewritten because {refusal}."
+        later = f"Nothing in the project is seen to trace any more, so {half} can go; not rewritten because {refusal}."
     advice = f"The condition already asks for export too.{told} {later}"
     return Finding("TL118", view.path, span, message, Severity.INFO, advice, waits_for=answer.root)
 

@@ -97,7 +97,11 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             waits_for = place_alone(left)
         else:
             fix = _without(use.node, view)
-            advice = None if fix is not None else "Nothing raises it any more: remove what waits for it."
+            advice = (
+                None
+                if fix is not None
+                else "Nothing in the project is seen to raise it any more: remove what waits for it."
+            )
     yield Finding("TL137", view.path, span, message, Severity.WARNING, advice, fix, waits_for=waits_for)
 
 

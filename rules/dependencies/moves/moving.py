@@ -110,6 +110,9 @@ def repair(view: TextView, item: PinSet, settings: Settings, project: Project) -
 
 def _moved(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, project: Project) -> Move:
     named, told = wheel.named, wheel.told
+    companions = _companions(item, wheel)
+    if companions:
+        named, told = f"{companions}, of torch {wheel.version}", f"{told} What belongs to it: {companions}."
     try:
         _check_others(view, item, wheel)
         rewrites, pythons = _rewrites(view, item, wheel), _pythons(view, item, wheel)
@@ -132,6 +135,15 @@ def _moved(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, proje
             " Run torchlift again afterwards: where nothing else lets an older torch in, more fixes are possible then."
         )
     return Move(Fix(f"Take {named}", Safety.UNSAFE if doubt else Safety.SAFE, rewrites), told)
+
+
+def _companions(item: PinSet, wheel: Wheel) -> str:
+    """Which releases of what is pinned without torch belong to the wheel: "triton 3.9.0", or nothing."""
+    if item.named("torch"):
+        return ""
+    names = dict.fromkeys(pin.name for pin in item.pins if pin.name in FAMILY)
+    found = [f"{name} {version}" for name in names if (version := companion_of(name, wheel.version)) is not None]
+    return " and ".join(found)
 
 
 def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> str:
