@@ -110,6 +110,8 @@ class Renaming:
         known = {row.new, row.newer[0] if row.newer is not None else row.new}
         if is_last_resort_for(view, use.node, frozenset(known)) or _is_given_to(view, use.node, known):
             return
+        if use.kind == "string" and any(name in view.source.text for name in known):
+            return  # code that is told both names, as a table of converters is
         new, since = row.best(settings)
         new += use.name.removeprefix(row.old) if row.module else ""
         gone = row.removed is not None and row.removed <= settings.target

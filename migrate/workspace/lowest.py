@@ -62,7 +62,9 @@ def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
     folders = folders_from(root, start)
     notes = required.notes
     for folder in folders:
-        found, passed_over = _telling(releases_run_with(root, folder))
+        found, passed_over = _telling(
+            [one for one in releases_run_with(root, folder) if not _of_a_program(root, folder, one)]
+        )
         notes += passed_over
         if found:
             lowest = min(found, key=lambda one: one.release)
@@ -79,6 +81,12 @@ def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
     tells = f"{image} has an image whose torch is not known" if image is not None else "nothing else tells it"
     why = f"{_UNNAMED}, and {tells}; {oldest} is taken, the oldest release that torchlift knows."
     return Lowest(oldest, None, (*notes, why), at_least=True)
+
+
+def _of_a_program(root: Path, folder: Path, one: RunWith) -> bool:
+    """Whether a list lies beside Python files in a folder further in: it says what these are run with, and nothing else."""
+    beside = (root / one.place.rpartition(":")[0]).parent
+    return one.kind == "list" and beside != folder and any(beside.glob("*.py"))
 
 
 def _telling(found: list[RunWith]) -> tuple[list[RunWith], tuple[str, ...]]:

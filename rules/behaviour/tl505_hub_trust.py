@@ -68,7 +68,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     what = f"`{known}`" if owner else "a repository"
     message = (
         f"`torch.hub.{short}` of {what} without `trust_repo` asks on the terminal since torch 2.11, unless the repository is "
-        "trusted or downloaded already: a job without a terminal fails there with EOFError."
+        "trusted or downloaded already: a job that nobody answers fails there."
     )
     if not owner:
         message = message.replace("is trusted or", "is of a trusted owner, listed as trusted or")

@@ -96,9 +96,7 @@ def _finding(view: TextView, found: list[tuple[str, TorchVersion, Span]]) -> Fin
     message = f"{shown}{more} {'is' if len(names) == 1 else 'are'} gone since torch {since}."
     if len(lines) > 1:
         message += f" {places_said(lines)}"
-    help = (
-        _advice_of(names) if len(names) <= 3 else name_advice("THC" if any("THC" in name for name in names) else "TH")
-    )
+    help = _advice_of(names) if len(names) <= 3 else _general(names)
     return Finding("TL602", view.path, found[0][2], message, Severity.ERROR, help)
 
 
@@ -108,8 +106,15 @@ def _advice_of(names: list[str]) -> str | None:
     if len(set(told.values())) == 1:
         return told[names[0]]
     if any(advice is None or advice.startswith("TH") for advice in told.values()):
-        return name_advice("THC" if any("THC" in name for name in names) else "TH")
+        return _general(names)
     return " ".join(f"`{name}`: {advice}" for name, advice in told.items())
+
+
+def _general(names: list[str]) -> str:
+    """What took the place of the library, and of those names that have a successor of their own."""
+    library = name_advice("THC" if any("THC" in name for name in names) else "TH") or ""
+    own = {name: advice for name in names if (advice := name_advice(name)) is not None and not advice.startswith("TH")}
+    return " ".join((library, *(f"`{name}`: {advice}" for name, advice in own.items())))
 
 
 @cache

@@ -88,12 +88,30 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     fix, help = _fix(view, values, settings)
     for name in dict.fromkeys(value.name for value in torch):
         named = [value for value in torch if value.name == name]
-        if any(is_named_in(view.path, value.value) for value in named):
+        if any(is_named_in(view.path, value.value) for value in named) or _is_idle(view, name, named):
             continue
         if any(_line(value) > target if value.below else _line(value) >= target for value in named):
             continue
         for value in _telling(named):
             yield Finding("TL310", view.path, value.span, _message(value, target), _severity(view, value), help, fix)
+
+
+def _is_idle(view: TextView, name: str, named: list[VersionValue]) -> bool:
+    """Whether a matrix of a workflow has the values, and nothing in the workflow reads its `name`."""
+    if not all(value.listed or value.row for value in named) or "matrix:" not in view.source.text:
+        return False
+    if re.search(rf"^[ \t]*(?:-[ \t]+)?{re.escape(name)}[ \t]*:", view.source.text, re.MULTILINE) is None:
+        return False  # a loop that writes one
+    if not view.path.startswith(".github/workflows/") or any(value.use for value in named):
+        return False
+    return (
+        re.search(
+            rf"matrix\.{re.escape(name)}\b|matrix\[|toJSON\(\s*matrix|\bmatrix\s*\}}\}}",
+            view.source.text,
+            re.IGNORECASE,
+        )
+        is None
+    )
 
 
 def _telling(named: list[VersionValue]) -> list[VersionValue]:
@@ -281,7 +299,7 @@ EXAMPLES = (
     ),
     Bad(
         "jobs:\n  c:\n    strategy:\n      matrix:\n        include:\n          - torch: 2.5.1\n            python: '3.12'\n"
-        "          - torch: 2.4.1\n            python: '3.11'\n",
+        "          - torch: 2.4.1\n            python: '3.11'\n    steps:\n      - run: pip install torch==${{ matrix.torch }}\n",
         why="a matrix of rows alone",
         path=".github/workflows/rows.yml",
     ),
@@ -289,6 +307,12 @@ EXAMPLES = (
         "docker build -f docker/Dockerfile --build-arg PYTORCH=1.9.0 --build-arg CUDA=11.1 --build-arg CUDNN=8 .\n",
         why="a CUDA beside it",
         path="docker/build.sh",
+    ),
+    Ok(
+        "jobs:\n  docs:\n    strategy:\n      matrix:\n        torch: ['1.13.1']\n        python: ['3.8']\n    steps:\n"
+        "      - run: pip install sphinx  # ${{ matrix.python }}\n",
+        "a list of a matrix that nothing reads",
+        path=".github/workflows/doc.yml",
     ),
     Ok(
         "jobs:\n  test:\n    strategy:\n      matrix:\n        python-version: ['3.11', '3.12']\n        torch: ['2.4.1', '2.15.0']\n"

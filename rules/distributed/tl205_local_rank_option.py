@@ -112,7 +112,7 @@ def _refused(
     span, quote = view.span(flags[0]), view.text(flags[0])[0]
     ends = _what_becomes_of_it(view, call, required=required)
     message = (
-        f"Since torch 2.0 `torch.distributed.launch`, which {place} starts, passes `--local-rank`, with a dash, which this parser "
+        f"Since torch 2.0 `torch.distributed.launch`, which {place} names, passes `--local-rank`, with a dash, which this parser "
         f"does not know{ends}."
     )
     both = Template(f"{view.text(flags[0])}, {quote}--local-rank{quote}")

@@ -169,7 +169,7 @@ def _plan(capture: Capture, node: ast.expr) -> None:
 
 def _weigh_life(capture: Capture, life: ValueLife, count: int) -> None:
     for obstacle in life.obstacles:
-        reason = f"the traced value {obstacle.reason} ({life.place(obstacle.node)})"
+        reason = f"the traced value {obstacle.clause} ({life.place(obstacle.node)})"
         if obstacle.safety is Safety.MANUAL:
             raise CannotExport(reason)
         capture.assume(reason)

@@ -83,7 +83,7 @@ def _of_unseen_base(context: Context, method: ast.AST | None) -> Removal | None:
     if view.possible_name(base).startswith(_PLAIN_BASES):
         return None
     about = (
-        f"`{one_line(view, base)}`, from which `{owner.name}` derives, is not visible, and may compile what is marked"
+        f"`{one_line(view, base)}`, from which `{owner.name}` derives, was not found, and may compile what is marked"
     )
     return Removal(Safety.UNSAFE, f"Needs review: {about}.")
 

@@ -26,8 +26,8 @@ _WRITE_VIDEO = (
 )
 _STREAM = "TorchCodec takes its place: `AudioDecoder` and `VideoDecoder` of `torchcodec.decoders`, the encoders of `torchcodec.encoders`."
 _SOX = (
-    "torchaudio has no chain of sox effects any more. `torchaudio.functional` has single ones (`resample`, `gain`, `lowpass_biquad`, "
-    "`highpass_biquad`, `pitch_shift`); anything else is the `sox` program."
+    "torchaudio has no chain of sox effects any more. `torchaudio.functional` has many of them one by one (`speed`, `resample`, `gain`, "
+    "`lowpass_biquad`, `pitch_shift`); the `sox` program has all."
 )
 _KALDI = "It only called the package `kaldi_io`: call that, and `torch.from_numpy` on the arrays it yields."
 _WEIGHTS = (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from torchlift.dependencies.pin import Pin
 from torchlift.rules.dependencies.wheels.builds import allows
 from torchlift.wheels.tables import table
 
@@ -38,6 +40,12 @@ def companion_of(name: str, torch: str) -> str | None:
         return pinned[2:] if isinstance(pinned, str) and pinned[:2] in {"==", "~="} else None
     found = row.get(name)
     return found if isinstance(found, str) else None
+
+
+def companions_named(pins: Iterable[Pin], torch: str) -> str:
+    """The releases of the companions among some pins that belong to a release of torch, "triton 3.9.0 and torchvision 0.30"."""
+    found = {pin.name: version for pin in pins if (version := companion_of(pin.name, torch)) is not None}
+    return " and ".join(f"{name} {version}" for name, version in found.items())
 
 
 def nvidia_pins(torch: str) -> dict[str, str]:

@@ -87,6 +87,9 @@ def _starts(project: Project, path: str, started: str | None, script: str) -> bo
     if found := meant.intersection(project.files):
         return script in found
     same = [file for file in project.files if posixpath.basename(file) == posixpath.basename(script)]
+    around = [file for file in same if f"{folder}/".startswith(f"{posixpath.dirname(file)}/")]
+    if around:  # a command may be for the folder that its script lies in
+        return script == max(around, key=len)
     return len(same) == 1 or posixpath.dirname(script) == folder
 
 

@@ -175,7 +175,7 @@ def _differences(swap: _Swap) -> Iterator[Assumption]:
         yield from map(Assumption, found)
     elif not _is_torch_layer(view, swap.node):
         unseen = (
-            f"the code of `{swap.module.text}` is not visible, so it was not searched for what scripting does otherwise"
+            f"the code of `{swap.module.text}` was not found, so it was not searched for what scripting does otherwise"
         )
         yield Assumption(unseen)
 
@@ -203,7 +203,7 @@ def _of_traced_module(swap: _Swap) -> Iterator[str]:
         )
     yield from _switched_on(swap, facts)
     if swap.module.owner is None and not _is_torch_layer(view, swap.node):
-        yield f"the code of `{swap.module.text}` is not visible, so it was not searched for what a trace keeps of its example"
+        yield f"the code of `{swap.module.text}` was not found, so it was not searched for what a trace keeps of its example"
     if any(keyword.arg == "strict" for keyword in swap.call.keywords):
         yield "a trace with `strict=False` gives plain dicts and tuples, and the module what its `forward` makes"
 

@@ -169,9 +169,9 @@ def _hints(about: ModuleCall) -> Iterator[str]:
     """Clauses about code of the class that runs otherwise when it is not scripted."""
     if about.module.owner is None:
         if about.module.kind == "module":
-            yield f"the class of `{about.module.text}` is not visible, so its `forward` was not searched for `is_scripting()`"
+            yield f"the class of `{about.module.text}` was not found, so its `forward` was not searched for `is_scripting()`"
         elif about.module.kind == "unknown":
-            yield f"the code of `{about.module.text}` is not visible, so it was not searched for `is_scripting()`"
+            yield f"the code of `{about.module.text}` was not found, so it was not searched for `is_scripting()`"
         return
     owner, definition = about.module.owner
     last = definition.end_lineno or definition.lineno

@@ -40,8 +40,8 @@ class DynamicPart:
         """What export makes of it."""
         if self.kind == "loop":
             return (
-                f"`torch.export` unrolls the loop on line {self.line} for the size of the example inputs and refuses others, "
-                "where scripting kept it"
+                f"`torch.export` unrolls the loop on line {self.line} for the size of the example inputs and refuses others, or "
+                "stops at it where values of a tensor say how long it is; scripting kept it"
             )
         if self.kind == "size":
             return (

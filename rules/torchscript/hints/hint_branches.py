@@ -56,6 +56,9 @@ def difference(
     function = view.function_of(test)
     if function is not None and runs_in_python(view, function):
         return FlagDifference("", f"`{function.name}` runs in Python, outside of what is captured.")
+    before = _decided_before(view, owner, now)
+    if before is not None:
+        return FlagDifference("", f"Where this is captured, line {before.test.lineno} decides before it is asked.")
     if not is_truth(owner, test):
         return FlagDifference("")
     new, old = settle(test, now).constant, settle(test, then).constant
@@ -69,6 +72,19 @@ def difference(
         return FlagDifference("")
     harmless = only_checks(owner.body) and only_checks(owner.orelse)
     return FlagDifference(_statements(view, owner, new, old, compiler), _CHECKS if harmless else "")
+
+
+def _decided_before(view: ModuleView, owner: ast.AST | None, now: Flag) -> ast.If | None:
+    """The `if` in front of an `elif` that is true under export, so that the condition is not asked there."""
+    child = owner
+    while isinstance(child, ast.If):
+        around = view.parent(child)
+        if not isinstance(around, ast.If) or child not in around.orelse:
+            return None
+        if settle(around.test, now).constant is True:
+            return around
+        child = around
+    return None
 
 
 def runs_in_python(view: ModuleView, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

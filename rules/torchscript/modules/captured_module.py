@@ -48,7 +48,7 @@ def read_captured_module(view: ModuleView, node: ast.expr, at: ast.expr, project
     creation = _creation(view, node, module, depth=0)
     _read_mode(view, node, at, module)
     if creation is None:
-        module.doubts.append(CaptureDoubt(f"the class of `{module.expression}` is not visible here"))
+        module.doubts.append(CaptureDoubt(f"the class of `{module.expression}` was not found"))
         return module
     facts = facts_of_call(view, creation, project, ())
     module.stateful = facts.stateful

@@ -68,11 +68,13 @@ def _obstacle(view: ModuleView, node: ast.expr, project: Project) -> str | None:
         if isinstance(made, ast.expr) and _quantizes(origin.view.possible_name(made)):
             place = f"{origin.view.path}:{made.lineno}"
             return f"`{one_line(origin.view, made)}` prepares or quantizes it ({place}), and {_FAILS}"
-    for path, line in sorted(run_by(project, view, node).by):
+    reached = run_by(project, view, node)
+    # What is reached for certain comes first: of the rest it is not known whether this module runs it.
+    for path, line in sorted(reached.by, key=lambda key: (bool(reached.beyond.get(key)), key)):
         home = project.view(path)
         function = project.once(_definitions, path).get(line) if home is not None else None
         if home is not None and function is not None and (why := _rejected(home, function)) is not None:
-            return why
+            return f"where it runs that, {why}" if reached.beyond.get((path, line)) else why
     return None
 
 

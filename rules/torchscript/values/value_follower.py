@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from torchlift.finding import Safety
 from torchlift.rules.analysis.project.module_base import is_module_class
 from torchlift.rules.analysis.values.self_attributes import method_of, self_class, self_members
+from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.torchscript.facts.value_consumers import advice_for
 from torchlift.rules.torchscript.values.scripted_whole import given_to_scripted
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
 from torchlift.rules.torchscript.values.value_shapes import (
     FREEZERS,
+    SAME_ON_MODULE,
     escape,
     giver_of_more,
     is_listed,
@@ -33,10 +35,6 @@ from torchlift.view.walk import walk
 if TYPE_CHECKING:
     from torchlift.project import Project
 
-# What an ExportedProgram's module offers under the same name; measured on torch 2.13.0 and 2.15.0, 2026-11-21.
-_SAME_ON_MODULE = frozenset(
-    {"parameters", "named_parameters", "buffers", "named_buffers", "load_state_dict", "requires_grad_", "zero_grad"}
-)
 _MOVES = frozenset({"to", "cpu", "cuda", "half", "float", "double", "bfloat16"})
 _HARMLESS = frozenset({"print", "id", "callable", "bool"})
 _DEPTH = 6
@@ -49,7 +47,7 @@ class Follower:
         self.project = project
         self.seen: set[object] = set()
         self.moves: list[str] = []
-        self.giver = ""
+        self.giver = self.meant = ""
         life = self.life = ValueLife(view, origin, origin, "escapes", view.statement(origin))
         while (outer := wrapped(view, life.outer)) is not None:
             if not isinstance(outer.func, ast.Attribute) or outer.func.attr != "eval" or outer.args:
@@ -78,7 +76,7 @@ class Follower:
 
     def _obstacle(self, view: ModuleView, node: ast.AST, reason: str, safety: Safety = Safety.UNSAFE) -> None:
         self._note(view, node)
-        self.life.obstacles.append(Obstacle(node, reason, safety, self.giver))
+        self.life.obstacles.append(Obstacle(node, reason, safety, self.giver, self.meant))
 
     # One expression that is the value
 
@@ -215,9 +213,10 @@ class Follower:
         strangers = [node for node in view.attributes_named(target.attr) if id(node) not in inside]
         if strangers:
             self._obstacle(view, strangers[0], f"may be what `.{target.attr}` means there")
-        for stranger in strangers:
-            if isinstance(stranger.ctx, ast.Load):
-                self._flow(view, stranger, alone=False, depth=depth)
+        for stranger in (node for node in strangers if isinstance(node.ctx, ast.Load)):
+            before, self.meant = self.meant, self.meant or f"`{one_line(view, stranger)}` on line {stranger.lineno}"
+            self._flow(view, stranger, alone=False, depth=depth)
+            self.meant = before
         if is_quoted(view, target.attr):
             self._obstacle(view, target, f"may be reached by the string '{target.attr}'")
         if "__dict__" in view.source.text or "vars(" in view.source.text:
@@ -316,7 +315,7 @@ class Follower:
             self.life.calls.append(call)
         elif name == "save":
             self._obstacle(view, node, "is saved with arguments that were not understood", Safety.MANUAL)
-        elif name in _SAME_ON_MODULE:
+        elif name in SAME_ON_MODULE:
             self.life.as_module = True
             if any(keyword.arg in {"assign", None} for keyword in call.keywords) or len(call.args) > 2:
                 self._obstacle(view, node, "gets new parameters in the place of its own, which the program keeps")

@@ -23,16 +23,20 @@ class Obstacle:
         reason: end of the sentence "the value ...".
         safety: `UNSAFE` if the rewrite is right under an assumption, `MANUAL` if it is surely wrong there.
         giver: name of a function on the way here that returns other values, too; empty if there is none.
+        meant: an attribute on the way here that is the value only if its object is the right one; empty if there is none.
     """
 
     node: ast.AST
     reason: str
     safety: Safety
     giver: str = ""
+    meant: str = ""
 
     @property
     def clause(self) -> str:
         """`reason`, behind "the value", with what else it may be about."""
+        if self.meant:
+            return f"(if {self.meant} is that) {self.reason}"
         return f"or what else `{self.giver}` returns {self.reason}" if self.giver else self.reason
 
 

@@ -31,6 +31,11 @@ _SHOWN_OTHERWISE = {
     ),
 }
 
+# What an ExportedProgram's module offers under the same name; measured on torch 2.13.0 and 2.15.0, 2026-11-21.
+SAME_ON_MODULE = frozenset(
+    {"parameters", "named_parameters", "buffers", "named_buffers", "load_state_dict", "requires_grad_", "zero_grad"}
+)
+
 
 def wrapped(view: ModuleView, value: ast.expr) -> ast.Call | None:
     """The call around `value` that gives the same value: `.eval()`, `torch.jit.freeze(...)`."""

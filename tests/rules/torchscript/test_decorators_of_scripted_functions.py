@@ -85,7 +85,7 @@ class Net({base}.Module):
 
 def test_a_mark_for_a_base_that_nobody_read_is_left_to_review(tmp_path: Path) -> None:
     changed, found = migrated(tmp_path, {"net.py": EXPORTED.format(base="sounds")})
-    assert changed == {} and "`sounds.Module`, from which `Net` derives, is not visible" in (found[0].help or "")
+    assert changed == {} and "`sounds.Module`, from which `Net` derives, was not found" in (found[0].help or "")
     assert "torch.jit" not in migrated(tmp_path, {"net.py": EXPORTED.format(base="torch.nn")})[0]["net.py"]
 
 
