@@ -38,7 +38,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if workers is not None and not (isinstance(workers, ast.Constant) and workers.value == 0):
         return
     message = "This `DataLoader` loads in the process that asks it for batches, which waits for each."
-    advice = "Pass `num_workers` above 0, with `persistent_workers=True` where epochs are short, if the dataset does real work."
+    advice = (
+        "Pass `num_workers` above 0, with `persistent_workers=True` where epochs are short, if the dataset does real work and does "
+        "not change meanwhile: each worker reads a copy of its own."
+    )
     yield Finding("TL444", view.path, view.span(call), message, Severity.INFO, advice)
 
 

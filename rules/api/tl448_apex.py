@@ -12,8 +12,8 @@ from torchlift.view import ModuleView, Use
 
 _AMP = (
     '`torch.amp`: the forward pass under `with torch.amp.autocast("cuda"):`, the backward pass by `torch.amp.GradScaler("cuda")`: '
-    "`scaler.scale(loss).backward()`, `scaler.step(optimizer)`, `scaler.update()`. Level O1 is that; for O2 and O3 call "
-    "`model.bfloat16()` or `model.half()` yourself."
+    "`scaler.scale(loss).backward()`, `scaler.step(optimizer)`, `scaler.update()`. Level O1 is that; O2 and O3, which "
+    "keep the model in half precision, have no counterpart."
 )
 _ADVICE = {
     "apex.amp": f"Write {_AMP}",

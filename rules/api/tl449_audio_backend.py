@@ -46,7 +46,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     when = (
         "is gone since torchaudio 2.9 (for torch 2.9)" if gone else "does nothing since torchaudio 2.1 (for torch 2.1)"
     )
-    advice = "Leave it out: it has done nothing since torchaudio 2.1. `torchaudio.load` and `save` take `backend=` up to 2.8."
+    advice = "Leave it out: it has done nothing since torchaudio 2.1. `backend=` of `torchaudio.load` and `save` has an effect up to 2.8."
     statement = view.statement(use.node)
     fix = None
     if isinstance(statement, ast.Expr) and statement.value is use.call:

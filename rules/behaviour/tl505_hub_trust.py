@@ -74,9 +74,13 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         message = message.replace("is trusted or", "is of a trusted owner, listed as trusted or")
     review = (
         "Needs review: `trust_repo=True` downloads and runs the repository's `hubconf.py` without asking, as it was up to 2.10 "
-        "(with a warning), so it is for repositories that you trust. Name a tag, `owner/name:tag`, so that what you "
-        "looked at is what runs (a commit needs `skip_validation=True` unless a branch or a tag ends with it)."
+        "(with a warning), so it is for repositories that you trust."
     )
+    if ":" not in known:
+        review += (
+            " Name a tag, `owner/name:tag`, so that what you looked at is what runs (a commit needs `skip_validation=True` "
+            "unless a branch or a tag ends with it)."
+        )
     edit = EditCall(view.span(call), add=(("trust_repo", Template("True")),))
     fix = Fix("Say `trust_repo=True`", Safety.UNSAFE, (edit,), _PARAMETER_SINCE)
     severity = Severity.WARNING if owner else Severity.INFO

@@ -172,7 +172,8 @@ def _told(view: TextView, pin: Pin, target: Line) -> tuple[Severity, str]:
     whose = f", which belongs to torch {belongs}," if belongs else ""
     moves = f"torch {spelled(target)}, which this project moves to"
     if _decides(view, pin):
-        return Severity.WARNING, f"{asked}{whose} keeps out {moves}."
+        # What a companion's own metadata asks of torch is in no table for old ones.
+        return Severity.WARNING, f"{asked}{whose} {'keeps out' if pin.is_torch else 'does not go with'} {moves}."
     nothing = "" if view.kind == "markdown" else f": nothing breaks, and nothing tries {spelled(target)}"
     if not pin.is_torch and not belongs:
         return Severity.INFO, f"{asked} here does not go with {moves}{nothing}."

@@ -90,9 +90,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     consequence = (
         f"; what tests for {value} to find out that it runs alone must mean that."
         if says_alone
-        else ": processes other than the first now use their own GPU and no longer count as the first."
+        else ": what chooses a GPU by it, or asks whether this is the first process, does so by the process from now on."
         if value == "0"
-        else ": every process now uses its own GPU."
+        else ": what chooses a GPU by it does so by the process from now on."
     )
     help_text = f"Needs review: where `LOCAL_RANK` is set although the option is left out, the option now follows it{consequence}"
     yield Finding("TL205", view.path, span, message, Severity.WARNING, help_text, fix)

@@ -176,7 +176,7 @@ def _advice_for_call(call: ast.Call, view: ModuleView) -> str:
         extra = ""
     if name in {"torch.jit.trace", "torch.jit.script", "torch.jit.trace_module"}:
         return (
-            f"Drop it together with the `{name}` before it: `torch.export.export(module.eval(), args)` captures the eval-mode graph; "
+            f"Drop it together with the `{name}` before it: where `torch.export.export(module.eval(), args)` captures the module, that is the eval-mode graph; "
             f"{_SPEED}. {_DIGITS}{extra} {EXPORT_DOCS}"
         )
     if name == "torch.jit.load":

@@ -150,7 +150,7 @@ def binding_finding(unbound: UnboundInit, use: Use, context: Context, finding: F
     written = _device_text(view, context, use, found.device, assumptions)
     if written is None:
         advice = (
-            f"Not rewritten: `torch.device` cannot be written here. Pass `{view.text(found.device)}` as `device_id`"
+            f"Not rewritten: how `torch.device` is spelled here is not certain. Pass `{view.text(found.device)}` as `device_id`"
             f"{', where this holds: ' if assumptions else ''}{'; '.join(assumptions)}."
         )
         yield replace(finding, help=f"{advice} {ESCAPE}")

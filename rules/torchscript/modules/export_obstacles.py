@@ -60,8 +60,8 @@ def _obstacle(view: ModuleView, node: ast.expr, project: Project) -> str | None:
     shown = one_line(view, node)
     if sources.unknown is not None:
         return (
-            f"nothing here says which module `{shown}` is (it was followed as far as {sources.unknown}), and many cannot be captured: try "
-            "`torch.export` on the one that you export"
+            f"which module `{shown}` is was followed only as far as {sources.unknown}, and many cannot be captured: try "
+            "`torch.export` on it"
         )
     for origin in sources.found:
         made = origin.node

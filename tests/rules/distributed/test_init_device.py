@@ -405,9 +405,9 @@ def test_code_that_is_given_a_device_type_is_advised_by_it(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("default", "said", "unsaid"),
     [
-        ("-1", ("believe that they run alone", "tests for -1"), ("count as the first",)),
-        ("0", ("count as the first",), ("run alone",)),
-        ("2", ("every process now uses its own GPU",), ("run alone", "count as the first")),
+        ("-1", ("believe that they run alone", "tests for -1"), ("first process",)),
+        ("0", ("asks whether this is the first process",), ("run alone",)),
+        ("2", ("what chooses a GPU by it does so by the process",), ("run alone", "first process")),
     ],
 )
 def test_what_an_option_means_depends_on_its_default(
