@@ -39,7 +39,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         above = f"({above})"
     new = root if single else f"{above} * {root}"
     message = "`torch.rsqrt` is the square root and its reciprocal in one step."
-    advice = f"`{new}` does the same, up to the last bits; measure whether it is faster here."
+    advice = f"`{new}` does the same for a tensor, up to the last bits; measure whether it is faster here."
     yield Finding("TL443", view.path, view.span(around), message, Severity.INFO, advice)
 
 

@@ -61,7 +61,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     repository = call.args[0] if call.args else given.get(parameter)
     if repository is None:
         return
-    known = str(repository.value) if isinstance(repository, ast.Constant) else ""
+    bound = context.view.definition(repository)
+    written = bound.value if bound is not None and bound.kind == "assign" else repository
+    known = str(written.value) if isinstance(written, ast.Constant) else ""
     owner = known.partition("/")[0] if "/" in known else ""
     if owner in _TRUSTED_OWNERS:
         return

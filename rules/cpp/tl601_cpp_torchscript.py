@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.cpp.branches import Branches
 from torchlift.rules.analysis.project.torchscript_elsewhere import (
     AOTI,
@@ -60,6 +61,15 @@ _OF_GRAPHS = (
 _VALUES = " AOTInductor's loader gives and takes `std::vector<at::Tensor>`, not `IValue`s."
 
 
+_ON_A_PHONE = _STEPS.format(successor=EXECUTORCH)
+_PHONES = lazy_pattern(r"(?i)(?:^|/)(?:android|ios|jni)[\w-]*/|android|/app/src/main/")
+
+
+def _steps(view: TextView) -> str:
+    """What takes the place of a program in C++: on a phone another runtime than elsewhere."""
+    return _ON_A_PHONE if _PHONES.search(view.path) else _STEPS.format(successor=AOTI) + _VALUES
+
+
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     branches = Branches(view.code, context.settings.target)
     found = [
@@ -73,9 +83,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
             yield _load(view, item, context)
         elif item.name.removeprefix("script::") in _MAKES:
             message = f"`torch::jit::{item.name}` makes or changes TorchScript, which is deprecated since torch 2.10."
-            yield Finding(
-                "TL601", view.path, item.span, message, Severity.WARNING, _STEPS.format(successor=AOTI) + _VALUES
-            )
+            yield Finding("TL601", view.path, item.span, message, Severity.WARNING, _steps(view))
         else:
             rest.append(item)
     if rest and len(rest) == len(found):  # where a file is read, that says it all
@@ -87,7 +95,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         message = (
             f"{', '.join(names[:3])}{more}{places}: C++ that {does} TorchScript, which is deprecated since torch 2.10."
         )
-        help = _OF_GRAPHS if graphs else _STEPS.format(successor=AOTI) + _VALUES
+        help = _OF_GRAPHS if graphs else _steps(view)
         yield Finding("TL601", view.path, rest[0].span, message, Severity.INFO, help)
 
 
@@ -98,8 +106,7 @@ def _load(view: TextView, item: CppTorchScript, context: TextContext) -> Finding
     )
     writers = python_naming(context.project, item.file) if item.file else ()
     linked = f" Python names `{item.file}` at {', '.join(writers[:4])}: both ends change together." if writers else ""
-    steps = _STEPS.format(successor=EXECUTORCH) if item.is_mobile else _STEPS.format(successor=AOTI) + _VALUES
-    help = steps + linked
+    help = (_ON_A_PHONE if item.is_mobile else _steps(view)) + linked
     return Finding("TL601", view.path, item.span, message, Severity.WARNING, help)
 
 

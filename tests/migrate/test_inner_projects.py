@@ -99,3 +99,13 @@ def test_of_two_pins_in_one_list_the_lowest_does_not_move_alone(tmp_path: Path) 
     pyproject = '[dependency-groups]\na = ["torch==2.0.1"]\nb = ["torch==2.1.0; python_version < \'3.9\'"]\n'
     said = run(tmp_path, {"pyproject.toml": pyproject, "a.py": CODE}, "--unsafe-fixes")
     assert "failed" not in said and (tmp_path / "a.py").read_text() == CODE
+
+
+def test_a_list_beside_a_program_says_nothing_about_the_rest(tmp_path: Path) -> None:
+    files = {"serve/requirements.txt": "torch==2.0.1\n", "serve/a.py": CODE, "train/a.py": CODE}
+    said = json.loads(run(tmp_path, files, "--check", "--output-format", "json"))
+    helps = {
+        finding["filename"]: finding["help"] for finding in said["findings"] if finding["filename"].endswith("a.py")
+    }
+    assert "serve/requirements.txt:1 pins torch 2.0.1" in helps["serve/a.py"]
+    assert "pins" not in (helps["train/a.py"] or "")

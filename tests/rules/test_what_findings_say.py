@@ -296,6 +296,17 @@ SAID = {
         "        super().__init__()\n        self.body = fuse_modules(body, [['a', 'b']])\n\n    def forward(self, x):\n        return self.body(x)\n\n\n"
         "torch.jit.trace(Net(body), torch.rand(2, 3)).graph\n", "Not rewritten", "quantized modules",
     ),
+    "a question behind one that export answers": (
+        "TL117", "import torch\n\n\ndef f(x):\n    if torch.compiler.is_compiling():\n        return x\n    elif torch.jit.is_scripting():\n        return 2 * x\n"
+        "    else:\n        return 3 * x\n\n\ntorch.jit.script(f)\n",
+        "line 5 decides before it is asked", "or torch.compiler.is_compiling()",
+    ),
+    "a repository that names a tag": (
+        "TL505", "import torch\n\ntorch.hub.load('some/where:v1', 'net')\n", "is for repositories that you trust", "Name a tag",
+    ),
+    "a level of apex": (
+        "TL448", "from apex import amp\n\namp.initialize(model, optimizer, opt_level='O2')\n", "O2 and O3, which keep the model in half precision, have no counterpart", "yourself",
+    ),
     "a quantizer that moved": (
         "TL402", "from torch.ao.quantization.quantizer.x86_inductor_quantizer import X86InductorQuantizer\n\nq = X86InductorQuantizer()\n",
         "`torchao.quantization.pt2e.quantizer` has modules of the same names", "with the same names: `torchao.quantization.pt2e`",

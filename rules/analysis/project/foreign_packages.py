@@ -27,11 +27,6 @@ def foreign_packages(project: Project) -> tuple[str, ...]:
     return project.once(_foreign)
 
 
-def users_of(project: Project, package: str) -> tuple[str, ...]:
-    """The files that import a package."""
-    return tuple(path for path, names in sorted(project.noted(_imports).items()) if package in names)
-
-
 def _foreign(project: Project) -> tuple[str, ...]:
     own = {part for name in project.modules for part in name.split(".")}
     skipped = own | sys.stdlib_module_names | _WITHOUT_TORCH | {"torch", "__main__"}

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 from torchlift.finding import Elsewhere, Group, ReplaceExpression, Rewrite, Template
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.nearest_place import nearest
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR, Site, deferred_key, path_key, sites_of
@@ -23,6 +24,7 @@ from torchlift.view import ModuleView
 
 _SUFFIXES = (".pt", ".pth", ".ts", ".jit", ".torchscript")
 _DOCUMENTS = (".md", ".rst", ".txt", ".ipynb")
+_FILE_NAME = lazy_pattern(r"""["']([\w./-]*\.\w+)["']""")
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifac
         constants,
         tuple(place for place in mentions if not place.rpartition(":")[0].endswith(_DOCUMENTS)),
         tuple(place for place in mentions if place.rpartition(":")[0].endswith(_DOCUMENTS)),
-        project.once(_unknown_readers),
+        tuple(place for place in project.once(_unknown_readers) if not _names_another(project, place, name)),
         _looked_for(project, posixpath.splitext(name)[1]),
     )
 
@@ -218,6 +220,14 @@ def _unknown_readers(project: Project) -> tuple[str, ...]:
             if site.role == "load" and not key.startswith("file ") and key not in written:
                 found.append(f"{path}:{site.line}")
     return tuple(found)
+
+
+def _names_another(project: Project, place: str, name: str) -> bool:
+    """Whether the line of a load ends its path with the name of another file."""
+    path, _, line = place.rpartition(":")
+    text = project.data(path).split(b"\n")[int(line) - 1].decode("utf-8", "replace")
+    named = [posixpath.basename(found) for found in _FILE_NAME.findall(text)]
+    return bool(named) and name not in named
 
 
 def unknown_writers(project: Project, near: str) -> str | None:

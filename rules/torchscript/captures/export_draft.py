@@ -23,7 +23,7 @@ _UNREAD = (
     f"fixed), and `shapes` a list `[{_AUTO}] * tensor.dim()` for every tensor in it."
 )
 
-_ONLY_CALLED = "What its `forward` takes was not read: this is right if it is tensors alone."
+ONLY_CALLED = "What its `forward` takes was not read: this is right if it is tensors alone."
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def draft_export(module: ScriptedModule, calls: Sequence[tuple[ModuleView, ast.C
         plain = "strings" if "text" in whats else "numbers" if "numbers" in whats else ""
     remarks = " ".join(_remarks(inputs, fixed, optional)) if inputs else _EMPTY
     if forward is None and not plain:
-        remarks = f"{_ONLY_CALLED} {remarks}"
+        remarks = f"{ONLY_CALLED} {remarks}"
     return Draft(code, remarks, plain)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchlift.rules.torchscript.captures.export_draft import ONLY_CALLED
 from torchlift.rules.torchscript.captures.module_call import ModuleCall
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
 
@@ -75,5 +76,6 @@ def successor(about: ModuleCall, verb: str) -> str:
         case "function":
             return f", or {verb} its successor: {compiled}"
         case "unknown":
-            return f", or {verb} its successor: {compiled}, or, if it is a module, {exported}"
+            asked = "is a module that takes tensors alone" if draft.remarks.startswith(ONLY_CALLED) else "is a module"
+            return f", or {verb} its successor: {compiled}, or, if it {asked}, {exported}"
     return f", or {verb} its successor: {exported}"

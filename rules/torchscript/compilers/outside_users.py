@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from torchlift.project import Project
-from torchlift.rules.analysis.project.foreign_packages import foreign_packages, users_of
+from torchlift.rules.analysis.project.foreign_packages import foreign_packages
 from torchlift.rules.analysis.project.installable import packaging_of
-from torchlift.rules.analysis.project.same_program import in_one_program
 from torchlift.rules.analysis.wording.nearest_place import Place, nearest
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.scripting_uses import first_expectation
@@ -44,14 +43,8 @@ def _outside_compiler(context: Context, tracing: bool, expecting: bool) -> str |
         place = nearest(map(_place, project.mentions(word, skip=project.files)), path)
         if place is not None:
             return f"{place} mentions `{word}`"
-    packages = foreign_packages(project) if expected else ()
-    used = [name for name in sorted(_SCRIPTING_PACKAGES.intersection(packages)) if _used_with(project, name, path)]
-    return f"the project uses `{used[0]}`, which can script the modules it is given" if used else None
-
-
-def _used_with(project: Project, package: str, path: str) -> bool:
-    """Whether a program that may load the file uses a package."""
-    return any(in_one_program(project, path, user) for user in users_of(project, package))
+    packages = sorted(_SCRIPTING_PACKAGES.intersection(foreign_packages(project))) if expected else []
+    return f"the project uses `{packages[0]}`, which can script the modules it is given" if packages else None
 
 
 def _place(mention: str) -> Place:
