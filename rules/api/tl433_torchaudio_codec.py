@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.project import Project
 from torchlift.rules.api.uses.table_rule import is_plain_use
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
@@ -45,6 +46,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     if not is_plain_use(use, context) and not isinstance(use.node, ast.Name):
         return
+    given = {keyword.arg for keyword in use.call.keywords} if use.call is not None else set()
+    if context.project.once(_requires_codec) and given.isdisjoint(_IGNORED[use.target]):
+        return
     message = f"`{use.target}` is TorchCodec's since torchaudio 2.9 (for torch 2.9): without the package `torchcodec`, and FFmpeg, it raises."
     yield Finding(
         "TL433",
@@ -54,6 +58,20 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         Severity.WARNING,
         _advice(use.target, use.call),
     )
+
+
+_METADATA = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt")
+
+
+def _requires_codec(project: Project) -> bool:
+    """Whether the project's own requirements name TorchCodec."""
+    for path in _METADATA:
+        try:
+            if b"torchcodec" in project.data(path):
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def _advice(target: str, call: ast.Call | None) -> str:
@@ -86,6 +104,11 @@ EXAMPLES = (
         why="an imported name",
     ),
     Bad("import torchaudio as ta\n\nwave, rate = ta.load('speech.wav')\n", why="another name for the package"),
+    Ok(
+        "import torchaudio\n\nx, rate = torchaudio.load('a.wav')\n",
+        "a project that requires TorchCodec",
+        files=(("requirements.txt", "torchaudio>=2.9\ntorchcodec\n"),),
+    ),
     Ok("import torchaudio\n\nresample = torchaudio.transforms.Resample(8000, 16000)\n", "what needs no codec"),
     Ok(
         "from torchcodec.decoders import AudioDecoder\n\nprint(AudioDecoder('speech.wav').metadata)\n",
