@@ -288,7 +288,7 @@ IMPORTED = "import io\n\nimport layers\nimport torch\nfrom layers import Conv, p
 ADVICE = {
     "an imported function or module": (
         "def test_pool(x, index):\n    scripted = torch.jit.script(pool)\n    assert scripted(x, index) is not None\n",
-        ["torch.compile(pool, fullgraph=True)", "if it is a module, `torch.export.export(pool, (x, index),"], [".eval()"]),
+        ["torch.compile(pool, fullgraph=True)", "if it is a module that takes tensors alone, `torch.export.export(pool, (x, index),"], [".eval()"]),
     "a function under another name": (
         "def double(x):\n    return x * 2\n\n\ndef test_double(x):\n    op = double\n    torch.jit.script(op)(x)\n",
         ["torch.compile(op, fullgraph=True)"], [".eval()", "export.export"]),
