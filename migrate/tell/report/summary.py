@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from torchlift.finding import FileFailure, Safety
+from torchlift.finding import FileFailure, Finding, Safety
 from torchlift.migrate.result import Mode, RunResult
-from torchlift.migrate.tell.report.harm import Harm, counted, harm_of
 from torchlift.migrate.tell.report.items import Item, items
 from torchlift.migrate.tell.report.palette import Palette
 from torchlift.migrate.tell.report.paths import shown_path, with_places
@@ -32,9 +31,7 @@ def summary(result: RunResult, *, root: Path, color: bool = False) -> str:
     lines = [_colored_verdict(result, listed, palette)]
     lines += _refused(result, root, palette)
     lines += _failures(result.failures, root, palette)
-    kinds = [harm_of(item.finding) for item in listed if not item.fixed]
-    if Harm.BREAKS in kinds and len(set(kinds)) > 1:
-        lines.append(f"{palette.strong('Of what is left:')} {counted(kinds, result.target)}.")
+    lines += _harm(result, [item.finding for item in listed if not item.fixed], palette)
     if result.suppressed:
         are = "is" if result.suppressed == 1 else "are"
         lines.append(f"{_count(result.suppressed, 'finding')} {are} suppressed by comments.")
@@ -48,6 +45,17 @@ def summary(result: RunResult, *, root: Path, color: bool = False) -> str:
 def verdict(result: RunResult) -> str:
     """What the run comes to, in a sentence or two."""
     return _verdict(result, list(items(result)))
+
+
+def _harm(result: RunResult, left: Sequence[Finding], palette: Palette) -> list[str]:
+    if not left:
+        return []
+    from torchlift.migrate.tell.report.harm import Harm, counted, harm_of
+
+    kinds = [harm_of(finding) for finding in left]
+    if Harm.BREAKS not in kinds or len(set(kinds)) == 1:
+        return []
+    return [f"{palette.strong('Of what is left:')} {counted(kinds, result.target)}."]
 
 
 def _colored_verdict(result: RunResult, listed: Sequence[Item], palette: Palette) -> str:
