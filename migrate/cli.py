@@ -105,6 +105,9 @@ if TYPE_CHECKING:
     "--since", metavar="REV", help="List only what is on lines changed since this revision of git; goes with --check."
 )
 @click.option(
+    "--changed", "since", flag_value="HEAD", help="The same for lines that are not committed yet: --since HEAD."
+)
+@click.option(
     "--verify",
     "command",
     metavar="CMD",

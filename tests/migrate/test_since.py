@@ -40,7 +40,9 @@ def test_lines_that_moved_are_old_and_lines_that_came_are_new(project: Path) -> 
     (project / "a.py").write_text('"""Moved down."""\n\x0c\n' + OLD + "\n\ndef g(a, b):\n    return torch.ger(b, a)\n")
     (project / "new.py").write_text(OLD)
     assert places(project, "--since", "main") == ["a.py:11:12:", "new.py:5:12:"]
+    assert places(project, "--changed") == ["a.py:11:12:", "new.py:5:12:"]
     commit(project, "more")
+    assert places(project, "--changed") == []
     assert places(project, "--since", "main") == ["a.py:11:12:", "new.py:5:12:"]
     assert places(project, "--since", "HEAD") == []
 
