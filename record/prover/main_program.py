@@ -14,6 +14,12 @@ from collections.abc import Iterator
 from multiprocessing import spawn
 from typing import Any, Dict, Optional  # noqa: UP035
 
+_SETTING_UP = frozenset(
+    "add_argument add_argument_group add_mutually_exclusive_group set_defaults parse_args parse_known_args"
+    " setLevel addHandler getLogger get joinpath resolve to eval cuda cpu half".split()
+)
+"""Methods of objects that programs make outside of their guard, and that do no work: options, logs, paths, places of models."""
+
 
 def way_to_main() -> Optional[Dict[str, Any]]:  # noqa: UP006
     """What `import_main` takes; None where another run of the program would do what the program does."""
@@ -53,24 +59,47 @@ def _functions_of(tree: ast.Module) -> set[str]:
 
 
 def _does_something(body: list[ast.stmt], functions: set[str]) -> bool:
-    """Whether it loops, opens a context, or calls a function of its own; what calls of others do an import may do, too."""
-    for statement in _outside_of_definitions(body):
+    """Whether it loops, opens a context, calls what it defines or a method of what it made, or hands on a function of its own.
+
+    What it calls of others besides, an import may do, too.
+    """
+    outside = list(_outside_of_definitions(body))
+    made = {
+        node.id
+        for statement in outside
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    for statement in outside:
         if isinstance(statement, (ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)):
             return True
-        for node in ast.walk(statement) if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)) else ():
-            if isinstance(node, ast.Call):
-                called = node.func
-                name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
-                if name in functions:
-                    return True
+        for node in ast.walk(statement):
+            if isinstance(statement, ast.Expr) and isinstance(node, ast.Name) and node.id in functions:
+                return True
+            if isinstance(node, ast.Call) and _is_work(node.func, functions, made):
+                return True
     return False
 
 
+def _is_work(called: ast.expr, functions: set[str], made: set[str]) -> bool:
+    if not isinstance(called, ast.Attribute):
+        return isinstance(called, ast.Name) and called.id in functions
+    owner: ast.expr = called
+    while isinstance(owner, (ast.Attribute, ast.Call, ast.Subscript)):
+        owner = owner.func if isinstance(owner, ast.Call) else owner.value
+    is_made = isinstance(owner, ast.Name) and owner.id in made
+    return called.attr in functions or (is_made and called.attr not in _SETTING_UP)
+
+
 def _outside_of_definitions(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that an import runs; those of `if` and `try` come one by one, and not within them."""
     for statement in body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) or _is_guard(statement):
             continue
-        yield statement
+        if isinstance(statement, ast.If):
+            yield ast.copy_location(ast.Expr(statement.test), statement)
+        elif not isinstance(statement, ast.Try):
+            yield statement
         for name in ("body", "orelse", "finalbody"):
             yield from _outside_of_definitions(getattr(statement, name, []))
         for handler in getattr(statement, "handlers", []):

@@ -188,6 +188,13 @@ def test_what_is_defined_in_a_program_with_a_main_guard_is_proved_without_runnin
         ("Own().forward(torch.rand(3))\n", False),
         ("for rows in range(3):\n    print(rows)\n", False),
         ("with open('log') as file:\n    pass\n", False),
+        ("trainer = Trainer()\nhistory = trainer.fit(Own())\n", False),
+        ("Trainer = make()\nTrainer.start().now()\n", False),
+        ("if main(3):\n    pass\n", False),
+        ("total = 1\ntotal += main(3)\n", False),
+        ("fire.Fire(main)\n", False),
+        ("parser = ArgumentParser()\nparser.add_argument('--rows')\nargs = parser.parse_args()\n", True),
+        ("net = Own().to('cpu').eval()\nwarnings.filterwarnings('ignore')\n", True),
     ],
 )
 def test_a_program_is_imported_again_only_where_it_does_nothing_outside_of_its_guard(
