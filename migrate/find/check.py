@@ -6,13 +6,14 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
+from functools import partial
 
 from torchlift.finding import FileFailure, Finding, Fix, ReplaceExpression, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.selection import looks_at_files
 from torchlift.migrate.find.suppress import Suppression
 from torchlift.project import Project
-from torchlift.rules.api.tables.changes import must_be_newer
+from torchlift.rules.api.tables.changes import is_there, must_be_newer
 from torchlift.rules.rule import Context, Rule, Settings, TextContext
 from torchlift.rules.rule_index import indexed_rules
 from torchlift.search.asked import Asked
@@ -22,6 +23,7 @@ from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.guards import Guarded, is_dead, is_fallback_import, is_guarded
 from torchlift.view.names import longest_target
+from torchlift.view.release_tests import Has
 from torchlift.view.text import SCRIPTS, TextView
 from torchlift.wrappers import Wrapper
 
@@ -87,6 +89,7 @@ class Dispatcher:
             for target in rule.targets:
                 self._by_target.setdefault(target, []).append(rule)
         self.targets = frozenset(self._by_target)
+        self.seen_guarded = frozenset(target for rule in rules if rule.sees_guarded for target in rule.targets)
         # Most files are looked at for something else than what a rule about whole files looks for.
         self._whole = tuple((rule, _words_of_triggers(rule)) for rule in rules if rule.whole is not None)
         # A use belongs to the longest target of all rules, also of those that are not asked for.
@@ -148,8 +151,11 @@ class FileCheck:
         view, project, settings = context.view, context.project, context.settings
         if not _may_report(rule, use, settings):
             return
-        if not rule.sees_guarded and _is_guarded(rule, view, use, settings, project, self._guarded):
-            return
+        if not rule.sees_guarded:
+            # What another rule says about guarded uses is not said twice.
+            has = None if use.target in self._dispatcher.seen_guarded else partial(is_there, target=settings.target)
+            if _is_guarded(rule, view, use, settings, project, self._guarded, has):
+                return
         for finding in rule.check(use, context):
             settled = _complete(finding, use, view, settings)
             self._findings.setdefault(settled.sort_key(), settled)
@@ -183,11 +189,19 @@ def _crash(rule: Rule, path: str, where: str, error: Exception) -> FileFailure:
     return FileFailure(path, f"rule {rule.code}", reason, ours=ours, detail=traceback.format_exc())
 
 
-def _is_guarded(rule: Rule, view: ModuleView, use: Use, settings: Settings, project: Project, known: Guarded) -> bool:
+def _is_guarded(
+    rule: Rule,
+    view: ModuleView,
+    use: Use,
+    settings: Settings,
+    project: Project,
+    known: Guarded,
+    has: Has | None,
+) -> bool:
     """Whether a test of torch's release has dealt with what the rule reports.
 
     Code behind a test of a release that knows of the change was written for it. A name that is only imported in a branch
-    that no supported torch takes has another meaning.
+    that no supported torch takes has another meaning. A question for a name that every release has deals with nothing.
     """
     binding = use.resolution.binding if use.resolution is not None else None
     if binding is not None and _is_imported_itself(use, binding) and is_fallback_import(view, binding):
@@ -203,11 +217,11 @@ def _is_guarded(rule: Rule, view: ModuleView, use: Use, settings: Settings, proj
         # Where only a test of an older release is open, newer ones run one branch of it, and older ones alone the other.
         major, minor = (change.major, change.minor - 1) if change.minor else (change.major - 1, 999)
         decisive = max(min(settings.min_torch, change), TorchVersion(major, minor, 999))
-    if is_guarded(view, use.node, decisive, project.binding, known):
+    if is_guarded(view, use.node, decisive, project.binding, known, has):
         return True
     # What one release imports and another one defines is dealt with where that is decided.
     rivals = binding is not None and use.resolution is not None and not use.resolution.certain
-    return rivals and binding is not None and is_guarded(view, binding.node, decisive, project.binding, known)
+    return rivals and binding is not None and is_guarded(view, binding.node, decisive, project.binding, known, has)
 
 
 def _is_imported_itself(use: Use, binding: Binding) -> bool:

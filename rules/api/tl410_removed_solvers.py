@@ -217,8 +217,9 @@ EXAMPLES = (
         run="import torch\n" + _BY_HAND + "result = f(A, B)",
     ),
     Bad(
-        "import torch\n\n\ndef f(A, B):\n    x, lu = torch.solve(B, A)\n    return x, lu.diagonal()\n",
-        why="the factors are read",
+        "import torch\n\n\ndef f(A, B):\n    if hasattr(torch, 'solve'):\n        x, lu = torch.solve(B, A)\n"
+        "        return x, lu.diagonal()\n",
+        why="the factors are read, behind a question for a name that is still there, to raise",
     ),
     Bad(
         "import torch\n\n\ndef f(A, B):\n    return torch.lstsq(B, A)[0]\n",

@@ -99,6 +99,17 @@ EXAMPLES = (
         ranks=_RANKS,
     ),
     Bad(
+        "import torch.distributed as dist\n\n\ndef gather(whole, x):\n    if hasattr(dist, '_all_gather_base'):\n"
+        "        dist._all_gather_base(whole, x)\n",
+        "import torch.distributed as dist\n\n\ndef gather(whole, x):\n    if hasattr(dist, '_all_gather_base'):\n"
+        "        dist.all_gather_single(whole, x)\n",
+        why="behind a question that every release answers with yes",
+        run=_GLOO
+        + "import torch\nx = torch.arange(3.) + dist.get_rank()\nresult = x.new_empty(dist.get_world_size() * 3)\n"
+        "gather(result, x)",
+        ranks=_RANKS,
+    ),
+    Bad(
         "import torch\nimport torch.distributed as dist\n\ngather = dist._all_gather_base\n"
         "scatter = dist._reduce_scatter_base\n",
         "import torch\nimport torch.distributed as dist\n\ngather = dist.all_gather_into_tensor\n"

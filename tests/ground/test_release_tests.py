@@ -200,6 +200,28 @@ def test_a_decided_version_test_guards_only_the_branch_that_never_runs(code: str
 
 
 @pytest.mark.parametrize(
+    ("code", "guarded"),
+    [
+        ('if hasattr(torch, "there"):\n    mark()\n', False),
+        ('if hasattr(torch, "there") and flag:\n    mark()\n', False),
+        ('if hasattr(torch, "there"):\n    pass\nelse:\n    mark()\n', True),
+        ('if not hasattr(torch, "gone"):\n    mark()\n', False),
+        ('if hasattr(torch, "gone"):\n    mark()\n', True),
+        ('if "there" in dir(torch):\n    mark()\n', False),
+        ('if "there" not in dir(torch):\n    mark()\n', True),
+        ('if hasattr(torch, "unknown"):\n    mark()\n', True),
+        ('HAS = hasattr(torch, "there")\nif HAS:\n    mark()\n', False),
+        ('def has(name):\n    return hasattr(torch, name)\nif has("there"):\n    mark()\n', False),
+        ("if hasattr(torch, name):\n    mark()\n", True),
+    ],
+)
+def test_a_question_for_a_name_that_torch_has_guards_only_the_branch_without_it(code: str, guarded: bool) -> None:
+    view = _view("import torch\n" + code)
+    mark = next(node for node in ast.walk(view.tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "mark")
+    assert is_guarded(view, mark, has={"torch.there": True, "torch.gone": False}.get) is guarded
+
+
+@pytest.mark.parametrize(
     ("test", "answer", "guarded"),
     [
         ('requires("2.5")', True, False),

@@ -224,6 +224,16 @@ def first_releases() -> dict[str, TorchVersion]:
     return found
 
 
+def is_there(name: str, target: TorchVersion) -> bool | None:
+    """Whether torch `target` has a name; None where the tables do not know it."""
+    seen = public_name(name)
+    gone, deprecated, first = gone_names().get(seen), deprecated_names().get(seen), first_releases().get(seen)
+    if gone is not None and gone.since <= target:
+        return gone.raises
+    since = first or (deprecated.since if deprecated is not None else None)
+    return True if since is not None and since <= target else None
+
+
 def must_be_newer(needed: TorchVersion | None, name: str, lowest: TorchVersion) -> bool:
     """Whether a release has to be asked for that is newer than all that code which uses `name` runs on.
 

@@ -10,7 +10,7 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.torch_names import TORCH_PACKAGES
 from torchlift.versions import TorchVersion
 from torchlift.view.module import ModuleView
-from torchlift.view.release_tests import Lookup, assigned, compares_release, decided
+from torchlift.view.release_tests import OLDEST, Has, Lookup, assigned, compares_release, decided
 from torchlift.view.scopes import Binding
 from torchlift.view.walk import walk
 
@@ -34,12 +34,14 @@ def is_guarded(
     lowest: TorchVersion | None = None,
     find: Lookup | None = None,
     known: Guarded | None = None,
+    has: Has | None = None,
 ) -> bool:
     """Whether `node` runs only where a test or a handler has dealt with the other release.
 
-    Helpers and constants of the project are read, those in other files with `find`. A test that every torch from `lowest` on passes deals with nothing; behind one that none of them passes nothing runs.
+    Helpers and constants of the project are read, those in other files with `find`; questions for names are answered by `has`. A test that every torch from `lowest` on passes deals with nothing; behind one that none of them passes nothing runs.
     """
-    return _around(view, node, "guarded", lowest, known, lambda one, by: _guards(view, one, by, lowest, find))
+    question = "guarded" if has is None else "guarded, names known"
+    return _around(view, node, question, lowest, known, lambda one, by: _guards(view, one, by, lowest, find, has))
 
 
 def is_dead(
@@ -84,16 +86,21 @@ def _around(
 
 
 def _guards(
-    view: ModuleView, child: ast.AST, ancestor: ast.AST, lowest: TorchVersion | None, find: Lookup | None
+    view: ModuleView,
+    child: ast.AST,
+    ancestor: ast.AST,
+    lowest: TorchVersion | None,
+    find: Lookup | None,
+    has: Has | None,
 ) -> bool:
     """Whether `child` is guarded by what stands right around it."""
     if isinstance(child, ast.stmt) and lowest is not None and _left_before(view, child, lowest, find):
         return True
     if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-        answer = decided(view, ancestor.test, lowest, find) if lowest is not None else None
+        answer = decided(view, ancestor.test, lowest or OLDEST, find, has)
         if answer is None:
             return tests_release(view, ancestor.test, find) and not _is_open_about_more(
-                view, ancestor.test, lowest, find
+                view, ancestor.test, lowest, find, has
             )
         return answer is not _is_body(ancestor, child)
     if isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
@@ -165,13 +172,13 @@ def _is_body(choice: ast.If | ast.IfExp, child: ast.AST) -> bool:
     return any(child is part for part in body)
 
 
-def _is_open_about_more(view: ModuleView, test: ast.expr, lowest: TorchVersion | None, find: Lookup | None) -> bool:
+def _is_open_about_more(
+    view: ModuleView, test: ast.expr, lowest: TorchVersion | None, find: Lookup | None, has: Has | None = None
+) -> bool:
     """Whether all that `test` asks about releases is decided from `lowest` on, and it is open for other reasons."""
     parts = test.values if isinstance(test, ast.BoolOp) else []
-    return (
-        lowest is not None
-        and bool(parts)
-        and not any(tests_release(view, part, find) and decided(view, part, lowest, find) is None for part in parts)
+    return bool(parts) and not any(
+        tests_release(view, part, find) and decided(view, part, lowest or OLDEST, find, has) is None for part in parts
     )
 
 

@@ -19,10 +19,13 @@ _STEPS = 4
 
 # Newer than every release: a condition that it decides compares torch's release.
 _NEWEST = TorchVersion(1000)
-_OLDEST = TorchVersion(0, 0)
+OLDEST = TorchVersion(0, 0)
 
 Lookup: TypeAlias = Callable[[str, str], tuple[ModuleView, Binding] | None]
 """What defines a qualified name of the project for a file, in whichever file."""
+
+Has: TypeAlias = Callable[[str], bool | None]
+"""Whether the torch that a project moves to has a name; None where nobody knows."""
 
 _MIRRORED = {ast.GtE: ast.LtE, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.Lt: ast.Gt}
 
@@ -33,10 +36,16 @@ _Precision = Literal["release", "text", "pair", "major", "minor"]
 class _Place:
     """Where an expression stands: its file, how other files are found, what a call gives to the parameters around it."""
 
-    __slots__ = ("find", "given", "view")
+    __slots__ = ("find", "given", "has", "view")
 
-    def __init__(self, view: ModuleView, find: Lookup | None, given: Mapping[str, ast.expr] | None = None) -> None:
-        self.view, self.find, self.given = view, find, given or {}
+    def __init__(
+        self,
+        view: ModuleView,
+        find: Lookup | None,
+        has: Has | None = None,
+        given: Mapping[str, ast.expr] | None = None,
+    ) -> None:
+        self.view, self.find, self.has, self.given = view, find, has, given or {}
 
     def written(self, node: ast.expr) -> ast.expr | None:
         """A constant, or the tuple of constants, that `node` is or that a parameter was given."""
@@ -59,7 +68,7 @@ class _Place:
         found = self.defined(node)
         if found is None or found[1].kind != "assign" or found[1].value is None:
             return None
-        return (self if found[0] is self.view else _Place(found[0], self.find)), found[1].value
+        return (self if found[0] is self.view else _Place(found[0], self.find, self.has)), found[1].value
 
     def called(self, call: ast.Call) -> tuple[_Place, ast.FunctionDef] | None:
         """The function of the project that a call runs, with what it is given; None where that is not plain."""
@@ -67,22 +76,25 @@ class _Place:
         if found is None or not isinstance(found[1].node, ast.FunctionDef):
             return None
         given = arguments(found[1].node, call, self.written)
-        return (_Place(found[0], self.find, given), found[1].node) if given is not None else None
+        return (_Place(found[0], self.find, self.has, given), found[1].node) if given is not None else None
 
 
-def decided(view: ModuleView, test: ast.expr, lowest: TorchVersion, find: Lookup | None = None) -> bool | None:
+def decided(
+    view: ModuleView, test: ast.expr, lowest: TorchVersion, find: Lookup | None = None, has: Has | None = None
+) -> bool | None:
     """What a condition is for every torch from `lowest` on; None if that depends on more, or was not understood.
 
-    Functions and constants of the project are read where they are defined, in other files too where `find` finds them.
+    Functions and constants of the project are read where they are defined, in other files too where `find` finds them;
+    questions for a name are answered where `has` does.
     """
-    return _decided(_Place(view, find), test, lowest, _STEPS)
+    return _decided(_Place(view, find, has), test, lowest, _STEPS)
 
 
 def compares_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) -> bool:
     """Whether a part of a condition compares torch's release, here or in a helper."""
     parts = (part for part in walk(test) if isinstance(part, (ast.Call, ast.Name, ast.Attribute, ast.Compare)))
     return any(
-        decided(view, part, _NEWEST, find) is not None and decided(view, part, _OLDEST, find) is None for part in parts
+        decided(view, part, _NEWEST, find) is not None and decided(view, part, OLDEST, find) is None for part in parts
     )
 
 
@@ -103,6 +115,13 @@ def _decided(at: _Place, test: ast.expr, lowest: TorchVersion, steps: int) -> bo
             if settling in answers:
                 return settling
             return None if None in answers else not settling
+        case ast.Compare(
+            left=asked,
+            ops=[ast.In() | ast.NotIn() as operator],
+            comparators=[ast.Call(func=ast.Name(id="dir" | "vars"), args=[module])],
+        ):
+            there = _there(at, module, asked)
+            return None if there is None else there is isinstance(operator, ast.In)
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             return _compared(at, left, operator, right, lowest)
         case ast.Name(id=name) if name in at.given:
@@ -110,11 +129,22 @@ def _decided(at: _Place, test: ast.expr, lowest: TorchVersion, steps: int) -> bo
             return bool(given.value) if isinstance(given, ast.Constant) else None
         case ast.Name() | ast.Attribute() if steps and (found := at.value(test)) is not None:
             return _decided(found[0], found[1], lowest, steps - 1)
+        case ast.Call(func=ast.Name(id="hasattr"), args=[module, asked]):
+            return _there(at, module, asked)
         case ast.Call(func=ast.Attribute(value=version, attr="startswith"), args=[ast.Constant(value=str(prefix))]):
             return _begins(at, version, prefix, lowest)
         case ast.Call() if steps:
             return _helped(at, test, lowest, steps - 1)
     return None
+
+
+def _there(at: _Place, module: ast.expr, asked: ast.expr) -> bool | None:
+    """Whether torch has a name that is asked for."""
+    name = at.written(asked)
+    home = at.view.certain_name(module)
+    if at.has is None or not home or not isinstance(name, ast.Constant):
+        return None
+    return at.has(f"{home}.{name.value}")
 
 
 def _helped(at: _Place, call: ast.Call, lowest: TorchVersion, steps: int) -> bool | None:
