@@ -1,16 +1,17 @@
-"""Find again what smokes rely on in two releases of torch: writes doctor/smoke/parent/desk_check.json.
+"""Find again what smokes rely on in torch: writes the numbers of lines in doctor/smoke/parent/desk_check.json.
 
-    python scripts/desk_check.py 2.13.0=PATH/torch 2.15.0=PATH/torch
+    python scripts/desk_check.py [2.13.0=PATH/torch 2.15.0=PATH/torch]
 
-PATH/torch is the folder of an unpacked wheel. The places are named in the file itself by their text; only the numbers of
-their lines are found anew. A text that a release no longer has ends the script with its name: then the smoke is to be read
-against that release.
+PATH/torch is the folder of an unpacked wheel; without any, the torch that is installed is read. The places are named in
+the file itself by their text; only the numbers of their lines are found anew, those of other releases stay. A text that a
+release no longer has ends the script with its name: then the smoke is to be read against that release.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from importlib.metadata import distribution
 from pathlib import Path
 
 TABLE = Path(__file__).parents[1] / "doctor" / "smoke" / "parent" / "desk_check.json"
@@ -27,10 +28,14 @@ def line_of(root: Path, file: str, text: str) -> int:
 def main() -> None:
     """Write the table."""
     roots = {release: Path(path) for release, _, path in (argument.partition("=") for argument in sys.argv[1:])}
+    if not roots:
+        torch = distribution("torch")
+        roots = {torch.version.partition("+")[0]: Path(str(torch.locate_file("torch")))}
     table = json.loads(TABLE.read_text(encoding="utf-8"))
     for places in table["python"].values():
         for place in places:
-            place["lines"] = {name: line_of(root, place["file"], place["text"]) for name, root in roots.items()}
+            found = {name: line_of(root, place["file"], place["text"]) for name, root in roots.items()}
+            place["lines"] = {**place.get("lines", {}), **found}
     TABLE.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
