@@ -23,6 +23,7 @@ _FUNCTIONS = {
     "whole": None,
     "wants": None,
     "changed_in": None,
+    "gives_way": None,
 }
 
 

@@ -93,6 +93,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    # The workers have ended by now, so that they and all that they waited for count as children.
+    terminalreporter.write_line(f"{sum(os.times()[:4]) / 60:.2f} CPU minutes, with all that the tests started.")
     if left_out := config.stash[_left_out]:
         count = f"{len(left_out)} files of tests were left out"
         terminalreporter.write_line(

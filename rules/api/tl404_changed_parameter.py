@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
 from torchlift.rules.api.tables.changes import ChangedParameter, changed_parameters, gone_names, parameters
@@ -17,21 +17,6 @@ from torchlift.view import Use
 # Packages whose functions are called everywhere: only files that name the parameter are looked at.
 _COMMON = frozenset({"torch", "nn"})
 _NAMED = frozenset({"removed", "renamed", "positional-only"})
-
-
-def _triggers(names: Iterable[str]) -> tuple[str, ...]:
-    found: set[str] = set()
-    for name in names:
-        package, _, last = name.rpartition(".")
-        rows = changed_parameters()[name]
-        imported = (f"import {last}", f", {last}")
-        written = (f"torch.{last}", *imported) if package == "torch" and is_common(last) else (last,)
-        asked = {row.parameter for row in rows if row.change in _NAMED}
-        found |= {f"{text} & {parameter}=" for parameter in asked for text in written}
-        if package.rpartition(".")[2] not in _COMMON:
-            found |= set(triggers([name]))
-    return tuple(sorted(found))
-
 
 RULE = Rule(
     code="TL404",
@@ -48,7 +33,6 @@ RULE = Rule(
         "parameters as they are now. Calls with `**options` are judged by what is written out."
     ),
     targets=tuple(sorted(changed_parameters())),
-    gives_way=_triggers,
     severity=Severity.ERROR,
     sources=(
         "rules/api/data/arguments.json and companions_arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",
@@ -89,6 +73,20 @@ _ONLY_RENAMED = {
     ("torchvision.utils.make_grid", "range"),
     ("torch.nested.as_nested_tensor", "tensor_list"),
 }
+
+
+def gives_way(names: tuple[str, ...]) -> tuple[str, ...]:
+    found: set[str] = set()
+    for name in names:
+        package, _, last = name.rpartition(".")
+        rows = changed_parameters()[name]
+        imported = (f"import {last}", f", {last}")
+        written = (f"torch.{last}", *imported) if package == "torch" and is_common(last) else (last,)
+        asked = {row.parameter for row in rows if row.change in _NAMED}
+        found |= {f"{text} & {parameter}=" for parameter in asked for text in written}
+        if package.rpartition(".")[2] not in _COMMON:
+            found |= set(triggers([name]))
+    return tuple(sorted(found))
 
 
 def changed_in(target: str) -> TorchVersion | None:

@@ -13,6 +13,24 @@ from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
 _PARAMETERS = {"custom_fwd": ("fwd", "cast_inputs"), "custom_bwd": ("bwd",)}
+_MODULES = ("", "autocast_mode.")
+
+RULE = Rule(
+    code="TL424",
+    name="amp-custom-function",
+    summary="`torch.cuda.amp.custom_fwd` or `custom_bwd`, deprecated in favour of those in `torch.amp`",
+    why='They warn since 2.4. The new ones serve every device and have to be told which: `device_type="cuda"`.',
+    fix="Safe: the old functions are the new ones with that argument. Offered for decorators and calls.",
+    targets=tuple(f"torch.cuda.amp.{module}{short}" for short in _PARAMETERS for module in _MODULES),
+    triggers=triggers(("custom_fwd", "custom_bwd")),
+    deprecated=TorchVersion(2, 4),
+    aliases=("TOR101", "TOR103"),
+    sources=(
+        "torch/cuda/amp/autocast_mode.py:90-110 of torch 2.13.0: `functools.partial(torch.amp.custom_fwd, device_type='cuda')`",
+    ),
+)
+
+_SINCE = TorchVersion(2, 4)
 
 
 def _old(short: str) -> OldName:
@@ -24,28 +42,7 @@ def _old(short: str) -> OldName:
     )
 
 
-_NAMES = {
-    f"torch.cuda.amp.{module}{short}": (_old(short), short)
-    for short in _PARAMETERS
-    for module in ("", "autocast_mode.")
-}
-
-RULE = Rule(
-    code="TL424",
-    name="amp-custom-function",
-    summary="`torch.cuda.amp.custom_fwd` or `custom_bwd`, deprecated in favour of those in `torch.amp`",
-    why='They warn since 2.4. The new ones serve every device and have to be told which: `device_type="cuda"`.',
-    fix="Safe: the old functions are the new ones with that argument. Offered for decorators and calls.",
-    targets=tuple(_NAMES),
-    triggers=triggers(("custom_fwd", "custom_bwd")),
-    deprecated=TorchVersion(2, 4),
-    aliases=("TOR101", "TOR103"),
-    sources=(
-        "torch/cuda/amp/autocast_mode.py:90-110 of torch 2.13.0: `functools.partial(torch.amp.custom_fwd, device_type='cuda')`",
-    ),
-)
-
-_SINCE = TorchVersion(2, 4)
+_NAMES = {f"torch.cuda.amp.{module}{short}": (_old(short), short) for short in _PARAMETERS for module in _MODULES}
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:

@@ -34,6 +34,10 @@ SMALL_FILES = {
 SHARED_NAMES = {
     "TorchUnavailable": "it means the same in `doctor` and in `testing`, which may not import each other",
 }
+# What a rule, a check or a smoke needs before it can say what it is, and why.
+BEFORE_DECLARATIONS = {
+    "rules/distributed/tl234_private_group_helpers.py:_Helper": "the rows that its targets are the keys of",
+}
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class ReadFile:
         functions: name and number of lines of each.
         classes: all of them, and those at the top.
         texts: string constants outside examples.
+        first: functions and classes before the `RULE`, `CHECK` or `SMOKE` of the file.
     """
 
     path: str
@@ -56,6 +61,7 @@ class ReadFile:
     classes: tuple[str, ...]
     top_classes: tuple[str, ...]
     texts: frozenset[str]
+    first: tuple[str, ...]
 
 
 @cache
@@ -78,7 +84,19 @@ def read(path: str, text: str) -> ReadFile:
         tuple(node.name for node in nodes if isinstance(node, ast.ClassDef)),
         tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef)),
         frozenset(node.value for node in constants if isinstance(node.value, str)),
+        tuple(before_the_declaration(tree)),
     )
+
+
+def before_the_declaration(tree: ast.Module) -> Iterator[str]:
+    declared = [
+        place
+        for place, node in enumerate(tree.body)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in {"RULE", "CHECK", "SMOKE"}
+    ]
+    for node in tree.body[: declared[0]] if declared else ():
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
 
 
 def is_small_by_nature(path: str) -> bool:
@@ -125,6 +143,11 @@ def test_a_small_file_serves_more_than_one_other() -> None:
 def test_one_name_has_one_meaning() -> None:
     places = Counter(name for source in everything() for name in set(source.top_classes) if not name.startswith("_"))
     assert {name for name, count in places.items() if count > 1} == set(SHARED_NAMES)
+
+
+def test_a_rule_a_check_and_a_smoke_say_what_they_are_before_how() -> None:
+    first = [f"{source.path}:{name}" for source in everything() for name in source.first]
+    assert first == list(BEFORE_DECLARATIONS)
 
 
 def test_nothing_but_tests_is_called_a_test() -> None:

@@ -13,19 +13,6 @@ from ..smoke import Measurement, Signature, Smoke
 
 _LIMIT = 1e-5
 
-
-def _toolkit(bench: Bench) -> str | None:
-    """The headers and libraries that a package for a GPU is compiled against, which the wheels of torch do not bring.
-
-    `torch.utils.cpp_extension.include_paths("cuda")` raises OSError without CUDA_HOME in 2.13.0 and 2.15.0 (wheels read
-    2026-11-22; https://github.com/pytorch/pytorch/issues/197765).
-    """
-    name = {"cuda": "CUDA_HOME", "rocm": "ROCM_HOME"}.get(bench.kind)
-    if name is None or getattr(bench.module("torch.utils.cpp_extension"), name):
-        return None
-    return f"needs a {name.partition('_')[0]} toolkit to compile against: install one and set {name}"
-
-
 # Seen on an H200 with torch 2.11.0+cu130 (2026-11-26): with CC and CXX set to a GCC of its own folder the compiled package crashed in
 # its own copy of std::regex while it was loaded, on the CPU as well; with the system's g++ it ran.
 _OWN_LIBRARY = Signature(
@@ -42,13 +29,27 @@ SMOKE = Smoke(
     id="aoti",
     tier="full",
     title="A program is exported, compiled ahead of time (AOTInductor), loaded and run",
-    gate=all_of(torch_from(2, 6), can_compile, _toolkit),
     needs="torch 2.6; what compile needs; on GPUs a CUDA or ROCm toolkit",
     limits=(("packaged program", _LIMIT),),
     kinds=("cuda", "rocm", "xpu", "cpu"),
     signatures=(_OWN_LIBRARY,),
     timeout=TIMEOUT,
 )
+
+
+def _toolkit(bench: Bench) -> str | None:
+    """The headers and libraries that a package for a GPU is compiled against, which the wheels of torch do not bring.
+
+    `torch.utils.cpp_extension.include_paths("cuda")` raises OSError without CUDA_HOME in 2.13.0 and 2.15.0 (wheels read
+    2026-11-22; https://github.com/pytorch/pytorch/issues/197765).
+    """
+    name = {"cuda": "CUDA_HOME", "rocm": "ROCM_HOME"}.get(bench.kind)
+    if name is None or getattr(bench.module("torch.utils.cpp_extension"), name):
+        return None
+    return f"needs a {name.partition('_')[0]} toolkit to compile against: install one and set {name}"
+
+
+gate = all_of(torch_from(2, 6), can_compile, _toolkit)
 
 
 def run(bench: Bench) -> Measurement:

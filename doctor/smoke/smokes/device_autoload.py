@@ -15,6 +15,17 @@ from ..smoke import Measurement, Smoke
 _SAYS = "torchlift-autoload-was-here"
 _SECONDS = 150.0
 
+SMOKE = Smoke(
+    id="device-autoload",
+    tier="full",
+    title="A package that brings a device is loaded when torch is imported",
+    needs="torch 2.5; TORCH_DEVICE_BACKEND_AUTOLOAD not 0",
+    reference="what the package says when it is loaded",
+    limits=(("packages that were not loaded", 0.0),),
+    timeout=_SECONDS + 30.0,
+    once=True,
+)
+
 
 def _switched_on(bench: Bench) -> str | None:
     if os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") == "1":
@@ -22,17 +33,7 @@ def _switched_on(bench: Bench) -> str | None:
     return "TORCH_DEVICE_BACKEND_AUTOLOAD switches it off; without that variable this runs"
 
 
-SMOKE = Smoke(
-    id="device-autoload",
-    tier="full",
-    title="A package that brings a device is loaded when torch is imported",
-    gate=all_of(torch_from(2, 5), _switched_on),
-    needs="torch 2.5; TORCH_DEVICE_BACKEND_AUTOLOAD not 0",
-    reference="what the package says when it is loaded",
-    limits=(("packages that were not loaded", 0.0),),
-    timeout=_SECONDS + 30.0,
-    once=True,
-)
+gate = all_of(torch_from(2, 5), _switched_on)
 
 
 def run(bench: Bench) -> Measurement:

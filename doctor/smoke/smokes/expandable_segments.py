@@ -11,6 +11,16 @@ from ..smoke import Measurement, Skip, Smoke
 
 _BYTES = 32 << 20
 
+SMOKE = Smoke(
+    id="expandable-segments",
+    tier="full",
+    title="The allocator's segments grow (expandable_segments) and keep what is in them",
+    needs="torch 2.3, on AMD 2.12; Linux, not under Windows; torch's own allocator",
+    reference="the same bytes",
+    limits=(("segments that cannot grow", 0.0), ("first block", 0.0), ("grown block", 0.0)),
+    kinds=("cuda", "rocm"),
+)
+
 
 def _platform(bench: Bench) -> str | None:
     if bench.facts.get("windows") or "microsoft" in platform.release().lower():
@@ -21,16 +31,7 @@ def _platform(bench: Bench) -> str | None:
     return torch_from(2, 12)(bench) if bench.kind == "rocm" else None
 
 
-SMOKE = Smoke(
-    id="expandable-segments",
-    tier="full",
-    title="The allocator's segments grow (expandable_segments) and keep what is in them",
-    gate=all_of(torch_from(2, 3), _platform),
-    needs="torch 2.3, on AMD 2.12; Linux, not under Windows; torch's own allocator",
-    reference="the same bytes",
-    limits=(("segments that cannot grow", 0.0), ("first block", 0.0), ("grown block", 0.0)),
-    kinds=("cuda", "rocm"),
-)
+gate = all_of(torch_from(2, 3), _platform)
 
 
 def run(bench: Bench) -> Measurement:

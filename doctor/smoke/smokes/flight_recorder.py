@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 
 _ROOM = "100"
 
+SMOKE = Smoke(
+    id="flight-recorder",
+    tier="full",
+    title="The flight recorder keeps what collectives did (NCCL on NVIDIA and AMD GPUs, gloo on the CPU)",
+    needs="torch 2.5, on the CPU a torch whose gloo has one (2.9); the backend in this torch",
+    reference="the collective that was called, with its sizes",
+    limits=(("entries that are missing", 0.0),),
+    kinds=("cuda", "rocm", "cpu"),
+    signatures=(HANG,),
+)
+
 
 def _recorders(bench: Bench) -> list[Callable[[], bytes]]:
     """What may have kept a collective of this device's backend.
@@ -42,17 +53,7 @@ def _has_recorder(bench: Bench) -> str | None:
     return f"torch {bench.torch.__version__} has no flight recorder for this backend; gloo's came with torch 2.9"
 
 
-SMOKE = Smoke(
-    id="flight-recorder",
-    tier="full",
-    title="The flight recorder keeps what collectives did (NCCL on NVIDIA and AMD GPUs, gloo on the CPU)",
-    gate=all_of(torch_from(2, 5), has_backend, _has_recorder),
-    needs="torch 2.5, on the CPU a torch whose gloo has one (2.9); the backend in this torch",
-    reference="the collective that was called, with its sizes",
-    limits=(("entries that are missing", 0.0),),
-    kinds=("cuda", "rocm", "cpu"),
-    signatures=(HANG,),
-)
+gate = all_of(torch_from(2, 5), has_backend, _has_recorder)
 
 
 def run(bench: Bench) -> Measurement:

@@ -8,24 +8,22 @@ from ..smoke import Measurement, Skip, Smoke
 
 _REGIONS = ("torchlift first", "torchlift second")
 
-
-def _bindings(bench: Bench) -> str | None:
-    reason = torch_from(2, 13)(bench)
-    if reason or (bench.has("cuda") and bench.has("cuda.bindings")):
-        return reason
-    return "needs the package cuda-bindings, 13.1 or newer; with it and a driver of CUDA 13.1 this runs"
-
-
 SMOKE = Smoke(
     id="graph-annotations",
     tier="full",
     title="Kernels of a CUDA graph keep the annotations of the program",
-    gate=_bindings,
     needs="torch 2.13; cuda-bindings 13.1; a driver of CUDA 13.1",
     reference="the regions that were annotated, and the same without a graph, bit for bit",
     limits=(("regions without annotation", 0.0), ("replay", 0.0)),
     kinds=("cuda",),
 )
+
+
+def gate(bench: Bench) -> str | None:
+    reason = torch_from(2, 13)(bench)
+    if reason or (bench.has("cuda") and bench.has("cuda.bindings")):
+        return reason
+    return "needs the package cuda-bindings, 13.1 or newer; with it and a driver of CUDA 13.1 this runs"
 
 
 def run(bench: Bench) -> Measurement:

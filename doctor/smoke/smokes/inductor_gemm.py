@@ -12,6 +12,16 @@ from ..smoke import Measurement, Smoke
 
 _LIMIT = 1e-5
 
+SMOKE = Smoke(
+    id="inductor-gemm",
+    tier="full",
+    title="Inductor writes a linear layer for the CPU itself (max-autotune)",
+    needs="torch 2.6 with oneDNN; x86-64; a version of Python that this torch compiles for; a C++ compiler",
+    limits=(("linear, relu", _LIMIT), ("layers without a template", 0.0)),
+    kinds=("cpu",),
+    timeout=TIMEOUT,
+)
+
 
 def _x86(bench: Bench) -> str | None:
     if platform.machine() not in ("x86_64", "AMD64"):
@@ -21,16 +31,7 @@ def _x86(bench: Bench) -> str | None:
     )
 
 
-SMOKE = Smoke(
-    id="inductor-gemm",
-    tier="full",
-    title="Inductor writes a linear layer for the CPU itself (max-autotune)",
-    gate=all_of(torch_from(2, 6), _x86, can_compile),
-    needs="torch 2.6 with oneDNN; x86-64; a version of Python that this torch compiles for; a C++ compiler",
-    limits=(("linear, relu", _LIMIT), ("layers without a template", 0.0)),
-    kinds=("cpu",),
-    timeout=TIMEOUT,
-)
+gate = all_of(torch_from(2, 6), _x86, can_compile)
 
 
 def run(bench: Bench) -> Measurement:

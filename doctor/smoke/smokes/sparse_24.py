@@ -17,6 +17,16 @@ _MISSING = Signature(
 
 _AMD = ("gfx942", "gfx950")
 
+SMOKE = Smoke(
+    id="sparse-24",
+    tier="full",
+    title="Products with 2:4 sparse weights (cuSPARSELt or CUTLASS, hipSPARSELt on AMD GPUs)",
+    needs="torch 2.2; compute capability 8.0; on AMD gfx942, gfx950 and a torch with hipSPARSELt",
+    limits=(("fp16, 2 of 4 @ dense", _LIMIT),),
+    kinds=("cuda", "rocm"),
+    signatures=(_MISSING,),
+)
+
 
 def _hip(bench: Bench) -> str | None:
     """Without hipSPARSELt torch falls back to CUTLASS, which is NVIDIA's (torch/sparse/semi_structured.py)."""
@@ -25,16 +35,7 @@ def _hip(bench: Bench) -> str | None:
     return f"torch {bench.torch.__version__} is built without hipSPARSELt; a build for ROCm that has it runs this"
 
 
-SMOKE = Smoke(
-    id="sparse-24",
-    tier="full",
-    title="Products with 2:4 sparse weights (cuSPARSELt or CUTLASS, hipSPARSELt on AMD GPUs)",
-    gate=all_of(torch_from(2, 2), capability_from(8, 0), rocm_architecture(_AMD), _hip),
-    needs="torch 2.2; compute capability 8.0; on AMD gfx942, gfx950 and a torch with hipSPARSELt",
-    limits=(("fp16, 2 of 4 @ dense", _LIMIT),),
-    kinds=("cuda", "rocm"),
-    signatures=(_MISSING,),
-)
+gate = all_of(torch_from(2, 2), capability_from(8, 0), rocm_architecture(_AMD), _hip)
 
 
 def run(bench: Bench) -> Measurement:
