@@ -1,7 +1,7 @@
 """What the rules' own examples and the fixtures of the doctor notice alone: `python bench/mutants_by_examples.py --seed 1`.
 
-The cheap half of `mutants.py`: the same choice of mutants, asked of the examples of all rules (found, rewritten as shown; nothing
-is run under torch), the cases of `fixtures/checks` and the texts of known errors, in one process without pytest: a few
+The cheap half of `mutants.py`: the same choice of mutants, asked of the examples of all rules (found, rewritten as shown, told
+in the same words; nothing is run under torch), the cases of `fixtures/checks` and the texts of known errors, in one process without pytest: a few
 thousand questions in half a minute, a mutant in a fraction of a second. What survives here is what `mutants.py`, with
 all tests, is to be asked about: `--only` takes its file.
 """
@@ -18,10 +18,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import mutants as whole
 from chosen import Mutant, add_choice, chosen
+
+if TYPE_CHECKING:
+    from torchlift.doctor.facts import Facts
+    from torchlift.rules.rule import Ok
 
 ROOT = Path(__file__).parents[1]
 Question = tuple[str, Callable[[], bool]]
@@ -106,20 +112,31 @@ def _until_one_fails(mutant: Mutant, questions: list[Question]) -> str:
 def _of_rules() -> Iterator[Question]:
     from torchlift.authoring.trial import try_example
     from torchlift.rules.registry import all_rules
-    from torchlift.rules.rule import Bad
+    from torchlift.rules.rule import Bad, Rule
+
+    def holds(rule: Rule, example: Bad | Ok, before: str) -> bool:
+        tried = try_example(rule, example)
+        return not tried.problems and tried.said == before
 
     for rule in all_rules().values():
         for example in rule.examples:
             shown = dataclasses.replace(example, run=None) if isinstance(example, Bad) else example
-            yield f"{rule.code}: {example.why}", lambda rule=rule, shown=shown: not try_example(rule, shown).problems
+            yield f"{rule.code}: {example.why}", partial(holds, rule, shown, try_example(rule, shown).said)
 
 
 def _of_checks() -> Iterator[Question]:
     import test_doctor_checks as checks
 
+    def said(check: str, facts: Facts) -> str:
+        return repr(list(checks.CHECKS[check].look(facts)))
+
     for check, cases in checks.CASES.items():
         for case in cases:
-            yield f"{check}: {case['name']}", lambda check=check, case=case: not checks.wrongly_answered(checks.CHECKS[check], case)  # fmt: skip
+            facts, before = checks.machine(case), said(check, checks.machine(case))
+            yield (
+                f"{check}: {case['name']}",
+                lambda check=check, facts=facts, before=before: said(check, facts) == before,
+            )
 
 
 def _of_errors() -> Iterator[Question]:

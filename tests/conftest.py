@@ -18,6 +18,7 @@ import exhaustive
 import fake_drivers as drivers
 import noted_proofs
 import noted_tests
+import noted_words
 import pytest
 from hypothesis import HealthCheck, settings
 from torch_programs import TorchPrograms
@@ -27,7 +28,7 @@ from torchlift.testing.processes import fresh_processes
 
 # Files in memory. To remove a folder from a disk may take milliseconds.
 _MEMORY = "/dev/shm"
-_seen_by_workers: dict[str, str] = {}
+_seen_by_workers: dict[str, dict[str, str]] = {"proofs": {}, "words": {}}
 _left_out = pytest.StashKey[frozenset[Path]]()
 _outcomes: dict[Path, set[str]] = {}
 
@@ -120,16 +121,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if hasattr(config, "workeroutput"):
-        config.workeroutput["proofs"] = dict(noted_proofs.seen())
+        config.workeroutput |= {"proofs": dict(noted_proofs.seen()), "words": dict(noted_words.seen())}
     elif config.getoption("prove"):
-        noted_proofs.note({**_seen_by_workers, **noted_proofs.seen()})
+        noted_proofs.note({**_seen_by_workers["proofs"], **noted_proofs.seen()})
+        noted_words.note({**_seen_by_workers["words"], **noted_words.seen()})
         whole = not config.getoption("keyword") and not config.getoption("markexpr")
         passed = [path for path in noted_tests.files() if "passed" in _outcomes.get(path, ()) and whole]
         noted_tests.note(path for path in passed if "failed" not in _outcomes[path])
 
 
 def pytest_testnodedown(node: Any) -> None:
-    _seen_by_workers.update(getattr(node, "workeroutput", {}).get("proofs", {}))
+    for kind, seen in _seen_by_workers.items():
+        seen.update(getattr(node, "workeroutput", {}).get(kind, {}))
 
 
 def _has_room(folder: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from doctor_machines import FIXTURES, MACHINES, changed, healthy, places, recorded_reads
 from lines_reached import lines_of, recorded_lines
+from noted_words import problem_with
 
 from torchlift.doctor.check import GROUPS, Check, Result
 from torchlift.doctor.checks.registry import CheckFileError, all_checks, check_in
@@ -63,6 +64,14 @@ def wrongly_answered(check: Check, case: Mapping[str, Any]) -> list[str]:
     if "cause" in case and case["cause"] not in [result.cause for result in results]:
         wrong.append(f"its causes are {[result.cause for result in results]}")
     return [*wrong, text] if wrong else []
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_a_check_says_of_each_machine_word_for_word_what_it_said(id: str, pytestconfig: pytest.Config) -> None:
+    machines = {**{name: healthy(name) for name in MACHINES}, **{case["name"]: machine(case) for case in CASES[id]}}
+    said = "\n".join(f"{name}: {list(CHECKS[id].look(facts))}" for name, facts in machines.items())
+    told = problem_with(f"check {id}", said)
+    assert told is None or pytestconfig.getoption("prove"), told
 
 
 def test_each_fixture_belongs_to_a_check() -> None:

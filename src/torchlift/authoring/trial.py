@@ -46,12 +46,14 @@ class Tried:
         problems: what does not hold, as sentences; empty if all does.
         held: what was seen to hold, in a few words.
         not_run: why its `run` was not executed; None if it was, or has none.
+        said: all that the rule says of it, in words: findings, and every file as it became.
     """
 
     example: Bad | Ok
     problems: tuple[str, ...]
     held: str
     not_run: str | None = None
+    said: str = ""
 
 
 def try_example(
@@ -111,17 +113,18 @@ def _bad(
     new = _new_text(result, example.path)
     if new != example.after:
         return Tried(example, (*problems, _not_as_shown(example, new, _findings(result, rule))), "")
+    said = _said(result, rule)
     held = "reported" if new is None else f"reported, rewritten as shown{' (unsafe)' if unsafe else ''}"
     if new is None or example.run is None or problems:
-        return Tried(example, tuple(problems), held)
+        return Tried(example, tuple(problems), held, said=said)
     try:
         problem = _differing(example, result, folder, compare)
     except TorchUnavailable as error:
-        return Tried(example, (), held, not_run=str(error))
+        return Tried(example, (), held, not_run=str(error), said=said)
     if problem is not None:
-        return Tried(example, (problem,), held)
+        return Tried(example, (problem,), held, said=said)
     same = "another result, as `differs` says" if example.differs else "the same when run"
-    return Tried(example, (), f"{held}, {same}")
+    return Tried(example, (), f"{held}, {same}", said=said)
 
 
 def _migrated(example: Bad | Ok, folder: Path, own: tuple[Path, ...], *, unsafe: bool = False) -> RunResult:
@@ -152,6 +155,17 @@ def _failures(result: RunResult) -> list[str]:
 
 def _findings(result: RunResult, rule: Rule) -> list[Finding]:
     return [f for outcome in result.outcomes for f in (*outcome.left, *outcome.fixed) if f.code == rule.code]
+
+
+def _said(result: RunResult, rule: Rule) -> str:
+    found = []
+    for one in _findings(result, rule):
+        fix = one.fix and (one.fix.title, one.fix.safety.name, str(one.fix.needs), one.fix.leaves)
+        found.append(
+            f"{one.path} {one.span} {one.severity.name} {one.message} {one.help} {one.notes} {one.waits_for} {fix}"
+        )
+    became = [f"{one.path}:\n{one.new_text}" for one in result.outcomes if one.new_text is not None]
+    return "\n".join([*sorted(found), *sorted(became)])
 
 
 def _new_text(result: RunResult, path: str) -> str | None:
