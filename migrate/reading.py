@@ -54,8 +54,8 @@ def read(options: RunOptions) -> KnownProject:
     anew = [path for path in options.files if path not in known]
     looked = select_files(project, anew, rules, options.settings, options.progress, noting, options.jobs)
     python = _in_order(options.files, known, looked)
-    asked = [rule for rule in rules if rule.wants is None or rule.wants(options.settings)]
-    looked_texts = select_texts(project, [path for path in texts if path not in known_texts], asked, options.named)
+    texts_anew = [path for path in texts if path not in known_texts]
+    looked_texts = select_texts(project, texts_anew, rules, options.settings, options.named)
     selected = (
         *python,
         *(file for file in _in_order(texts, known_texts, looked_texts) if file.wanted or file.unreadable),

@@ -277,8 +277,8 @@ class OpenProject:
         python = [path for path in paths if path in self._python]
         noting = newer_words() if options.ask_code else frozenset()
         found = select_files(project, python, self._rules, options.settings, None, noting)
-        asked = [rule for rule in self._rules if rule.wants is None or rule.wants(options.settings)]
-        found += select_texts(project, [path for path in paths if path in self._texts], asked, options.named)
+        texts = [path for path in paths if path in self._texts]
+        found += select_texts(project, texts, self._rules, options.settings, options.named)
         for path in paths:
             self._selected.pop(path, None)
         for one in found:

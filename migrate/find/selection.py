@@ -20,6 +20,7 @@ from torchlift.search.parties import Party, Sighting, Wanted
 from torchlift.search.prefilter import Prefilter, Words
 from torchlift.search.vocabulary import encoded, vocabulary, words_in
 from torchlift.source import UnreadableSource
+from torchlift.view.page_code import page_code
 from torchlift.view.text import SCRIPTS, TextKind, kind_in_run, read_text
 from torchlift.wrappers import Wrappers
 
@@ -109,21 +110,24 @@ def _selected(selection: Selection, conditional: Set[str], path: str) -> _Look:
 
 
 def select_texts(
-    project: Project, paths: Sequence[str], rules: Sequence[Rule], named: Collection[str]
+    project: Project, paths: Sequence[str], rules: Sequence[Rule], settings: Settings, named: Collection[str]
 ) -> list[Selected]:
     """Those of the text files `paths` that rules want to see, and those that cannot be read, in their order.
 
     A file that cannot be read is left out unless it is among the `named` ones: what looks like a script may well be data.
     """
     prefilters: dict[TextKind, Prefilter] = {}
+    asked = [rule for rule in rules if rule.wants is None or rule.wants(settings)]
     found = []
     for path in paths:
         try:
             data = project.data(path)
             kind = kind_in_run(path, data)
             if kind not in prefilters:
-                prefilters[kind] = _text_prefilter(_text_triggers(rules, kind))
+                prefilters[kind] = _text_prefilter(_text_triggers(asked, kind))
             wanted = prefilters[kind].matches(data) or b"torchlift:" in data
+            if not wanted and kind == "markdown" and b"torch" in data:
+                wanted = _is_code_wanted(read_text(data).text, sieves(tuple(rules), settings))
             if wanted or (path in named and b"\0" in data):
                 read_text(data)
         except (OSError, UnreadableSource) as error:
@@ -133,6 +137,12 @@ def select_texts(
         if wanted:
             found.append(Selected(path, wanted=True))
     return found
+
+
+def _is_code_wanted(page: str, sieves: Sieves) -> bool:
+    """Whether the Python that a page shows has words of a rule in it."""
+    code = page_code(page).text.encode()
+    return bool(sieves.found(Words(code, words_in(code, sieves.words)))[0])
 
 
 def _text_triggers(rules: Sequence[Rule], kind: TextKind) -> tuple[str, ...]:

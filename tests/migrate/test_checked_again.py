@@ -70,7 +70,7 @@ class Both:
         project = Project(root, python)
         selected = select_files(project, python, rules, settings)
         self.files = files
-        self.examiner = Examiner(options, rules, [*selected, *select_texts(project, texts, rules, ())])
+        self.examiner = Examiner(options, rules, [*selected, *select_texts(project, texts, rules, settings, ())])
         self.known = {file.path: dict.fromkeys(file.collectors, Deferred.DEFERRED) for file in selected}
         self.project = project.with_records(python, self.known)
         self.texts: dict[str, SourceText] = {}

@@ -142,7 +142,7 @@ def _there(at: _Place, module: ast.expr, asked: ast.expr) -> bool | None:
     """Whether torch has a name that is asked for."""
     name = at.written(asked)
     home = at.view.certain_name(module)
-    if at.has is None or not home or not isinstance(name, ast.Constant):
+    if at.has is None or not home or not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
         return None
     return at.has(f"{home}.{name.value}")
 

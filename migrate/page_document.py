@@ -1,0 +1,73 @@
+"""A page in Markdown or reStructuredText on its way through a run: text, with Python in it that is told of and not edited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+
+from torchlift.finding import Finding
+from torchlift.migrate.document import TextDocument
+from torchlift.migrate.find.check import Checked, Dispatcher
+from torchlift.rules.rule import Rule, Settings
+from torchlift.source import SourceText
+from torchlift.view import ModuleView
+from torchlift.view.page_code import PageCode, page_code
+
+_IMPORT = "\nimport torch\n"
+_ABOUT_NAMES = ("TL250", "TL4")
+_TORCHSCRIPT = "TL1"
+
+
+class PageDocument(TextDocument):
+    """A page."""
+
+    @cached_property
+    def code(self) -> PageCode:
+        """Its Python."""
+        return page_code(self.source.text)
+
+    def check(self, rules: Dispatcher, settings: Settings) -> Checked:
+        """What rules find in its text, and which names and parameters in its Python are gone or deprecated."""
+        checked = super().check(rules, settings)
+        text = self.code.text
+        if "torch" not in text:
+            return checked
+        # Readers of a page know where `torch` comes from.
+        source = SourceText(text if "import torch" in text else text + _IMPORT)
+        view = ModuleView(self.path, source, source.parse(), wrappers=self.project.wrappers)
+        named = Dispatcher([rule for rule in rules.rules if _is_about_names(rule)]).check(self.project, view, settings)
+        found = [*named.findings, *_torchscript(rules.rules, view, settings)]
+        findings = sorted([*checked.findings, *map(self._on_page, found)], key=Finding.sort_key)
+        failures = (*checked.failures, *named.failures)
+        return replace(checked, findings=tuple(findings), failures=failures, crashed=checked.crashed | named.crashed)
+
+    def _on_page(self, finding: Finding) -> Finding:
+        if finding.fix is not None:
+            finding = finding.without_fix("Pages are not edited.")
+        statement = self.code.on_page(finding.statement) if finding.statement is not None else None
+        return replace(finding, span=self.code.on_page(finding.span), statement=statement)
+
+
+def _is_about_names(rule: Rule) -> bool:
+    """Whether what a rule says holds whatever stands around a name: a page shows no whole program."""
+    dated = rule.deprecated or rule.removed or rule.changed_in
+    return (
+        rule.check is not None
+        and rule.applies is None
+        and not rule.code.startswith(_TORCHSCRIPT)
+        and (rule.code.startswith(_ABOUT_NAMES) or bool(dated))
+    )
+
+
+def _torchscript(rules: Iterable[Rule], view: ModuleView, settings: Settings) -> Iterator[Finding]:
+    """Names of TorchScript; what to do about them depends on a program, and is told where that is."""
+    for rule in rules:
+        since = rule.deprecated
+        if not rule.code.startswith(_TORCHSCRIPT) or since is None or since > settings.target:
+            continue
+        for use in view.uses(frozenset(rule.targets)):
+            if use.kind not in {"import", "string"} or view.is_unread_import(use):
+                message = f"`{use.target}`: TorchScript is deprecated since torch {since}."
+                advice = f"`torchlift rule {rule.code}` tells what takes its place."
+                yield Finding(rule.code, view.path, view.span(use.node), message, rule.severity, advice)

@@ -1,0 +1,66 @@
+"""Python that pages show: names that are gone or deprecated are told by their line, and the page stays as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from torchlift.migrate.cli import migrate
+from torchlift.view.page_code import page_code
+
+_OLD = "scaler = torch.cuda.amp.GradScaler()\n"
+
+
+def _told(root: Path, name: str, page: str) -> list[str]:
+    path = root / name
+    path.write_text(page)
+    result = CliRunner().invoke(migrate, ["--allow-no-vcs", "--output-format", "concise", str(path)])
+    assert path.read_text() == page
+    return [
+        line.partition(" `")[0] for line in result.stdout.splitlines() if line.startswith(str(path)) or name in line
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "place"),
+    [
+        ("README.md", f"Use\n\n```python\n{_OLD}```\n", "4:10: TL428"),
+        ("README.MD", f"- in a list\n\n  ~~~py title=x\n  !pip install y\n  {_OLD}  ~~~\n", "5:12: TL428"),
+        ("page.mdx", f"```{{.python .numberLines}}\n{_OLD}```\n", "2:10: TL428"),
+        ("a.md", f"```\n{_OLD}```\n", "2:10: TL428"),
+        ("a.md", ">>> for i in range(2):\n...     torch.lu(x)\ntensor(1)\n", "2:9: TL415"),
+        ("a.rst", f".. code-block:: python\n   :linenos:\n\n   {_OLD}\nText.\n", "4:13: TL428"),
+        ("a.rst", f"So::\n\n    {_OLD}", "3:14: TL428"),
+        ("a.md", "```py\nimport torch\n\ntorch.jit.script(f)\n```\n", "4:1: TL102"),
+    ],
+)
+def test_an_old_name_in_a_block_of_a_page_is_told_by_its_line(tmp_path: Path, name: str, page: str, place: str) -> None:
+    (said,) = _told(tmp_path, name, page)
+    assert said.endswith(f"{name}:{place}")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"```diff\n- {_OLD}```\n",
+        f"```json\n{_OLD}```\n",
+        f"Before:\n\n```python\n{_OLD}```\n",
+        f"```python\n# Deprecated\n{_OLD}```\n",
+        f"<!--\n```python\n{_OLD}```\n-->\n",
+        f"```python\nthis is no Python\n{_OLD}```\n",
+        f"Write {_OLD}",
+        "```python\nmodel = torch.load('x.pt')\n```\n",
+    ],
+    ids=["diff", "another language", "text says old", "comment says old", "hidden", "no Python", "prose", "behaviour"],
+)
+def test_of_what_is_no_code_or_is_shown_as_old_nothing_is_told(tmp_path: Path, page: str) -> None:
+    assert _told(tmp_path, "a.md", page) == []
+
+
+def test_the_python_of_a_page_is_as_long_as_the_page_line_by_line() -> None:
+    page = "# T\r\n\r\n  ```python\r\n  x = 1\r\n  if x:\r\n      y = 2\r\n  ```\r\n\n>>> z = 3\n3\n"
+    code = page_code(page)
+    assert [len(line) for line in code.text.split("\n")] == [len(line) for line in page.split("\n")]
+    assert [line.strip() for line in code.text.split("\n") if line.strip()] == ["x = 1", "if x:", "y = 2", "z = 3"]
