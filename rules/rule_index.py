@@ -118,7 +118,7 @@ def _sizes(written_before: float | None = None) -> frozenset[tuple[str, int]]:
 
 
 def _made() -> _Index:
-    from torchlift.rules.api.tables.newer_names import last_words
+    from torchlift.api_changes.newer_names import last_words
     from torchlift.rules.search_terms import terms_of
 
     rules = {code: _described(rule, module) for code, (rule, module) in loaded_rules().items()}

@@ -1,4 +1,4 @@
-"""Rewrite the tables of the changing API of torch and its companions in rules/api/data/ from the wheels themselves. For maintainers.
+"""Rewrite the tables of the changing API of torch and its companions in src/torchlift/api_changes/data/ from the wheels themselves. For maintainers.
 
 How to use it
 -------------
@@ -41,9 +41,9 @@ from package_index import PUBLIC_INDEX, Wheel, configured_index, listing
 from packaging.version import Version
 from wheel_sources import newest_patches, sources
 
-from torchlift.rules.api.tables.successors import ADVICE
+from torchlift.api_changes.successors import ADVICE
 
-DATA = Path(__file__).resolve().parent.parent / "rules" / "api" / "data"
+DATA = Path(__file__).resolve().parent.parent / "src" / "torchlift" / "api_changes" / "data"
 TORCH_OLDEST, TORCH_NEWEST = Version("2.0"), Version("2.15")
 OLDEST = {
     "torchvision": Version("0.8"),

@@ -169,5 +169,6 @@ def cuda_codes(*numbers: int) -> str:
         rf"CUDA failure (?:{any_number})\b(?!\.)",
         rf"Cuda failure (?:{any_number})\b(?!\.)",
         rf"Return value (?:{any_number}) from 'cuda",
+        rf"\b(?:CUDA|Cuda|cuda) error:? \(?(?:{any_number})\b(?![.%])",
     ]
     return "|" + "|".join(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from torchlift.doctor.errors.known import (
+    around,
     bindings,
     building,
     builds,
@@ -31,6 +32,7 @@ from torchlift.doctor.errors.known import (
     packages,
     platforms,
     python,
+    raised,
     releases,
     resolving,
     services,
@@ -84,6 +86,8 @@ SUBJECTS: Mapping[str, tuple[KnownError, ...]] = {
     "A program's own tensors, graphs and weights": tensors.ROWS,
     "What a message says itself": stated.ROWS,
     "Any other name": general.ROWS,
+    "Files, hubs and converters around a program": around.ROWS,
+    "What exceptions say": raised.ROWS,
     "Who speaks": speakers.ROWS,
 }
 """The table by subject, with the titles of docs/errors.md."""

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
 
+from torchlift.api_changes.changes import is_there, must_be_newer
 from torchlift.finding import FileFailure, Finding, Fix, ReplaceExpression, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.selection import looks_at_files
 from torchlift.migrate.find.suppress import Suppression
 from torchlift.project import Project
-from torchlift.rules.api.tables.changes import is_there, must_be_newer
 from torchlift.rules.rule import Context, Rule, Settings, TextContext
 from torchlift.rules.rule_index import indexed_rules
 from torchlift.search.asked import Asked

@@ -11,13 +11,13 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
+from torchlift.api_changes.newer_names import newer_names
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.find.selection import Selected
 from torchlift.migrate.options import RunOptions
 from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import FOLDERS_ASIDE, is_test_file
-from torchlift.rules.api.tables.newer_names import newer_names
 from torchlift.rules.rule_index import newer_words
 from torchlift.search.vocabulary import words_in
 from torchlift.torch_names import public_name

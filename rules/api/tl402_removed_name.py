@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchlift.api_changes.before_the_table import EARLIER
+from torchlift.api_changes.changes import Gone, PackageRelease, gone_names
+from torchlift.api_changes.companion_advice import ENDED
+from torchlift.api_changes.successors import advice_for
 from torchlift.finding import Finding, Severity
-from torchlift.rules.api.tables.before_the_table import EARLIER
-from torchlift.rules.api.tables.changes import Gone, PackageRelease, gone_names
-from torchlift.rules.api.tables.companion_advice import ENDED
-from torchlift.rules.api.tables.successors import advice_for
 from torchlift.rules.api.uses.absence import copes_without
 from torchlift.rules.api.uses.table_rule import is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
@@ -42,8 +42,8 @@ RULE = Rule(
     gives_way=triggers,
     severity=Severity.ERROR,
     sources=(
-        "rules/api/data/gone.json and companions_gone.json, written by scripts/api_table.py from the wheels, with the file and line of each",
-        "rules/api/tables/successors.py and companion_advice.py for the replacements",
+        "src/torchlift/api_changes/data/gone.json and companions_gone.json, written by scripts/api_table.py from the wheels, with the file and line of each",
+        "src/torchlift/api_changes/successors.py and companion_advice.py for the replacements",
     ),
 )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from torchlift.api_changes.changes import Deprecated, deprecated_names, first_releases, gone_names, must_be_newer
+from torchlift.api_changes.successors import advice_for
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.api.tables.changes import Deprecated, deprecated_names, first_releases, gone_names, must_be_newer
-from torchlift.rules.api.tables.successors import advice_for
 from torchlift.rules.api.uses.table_rule import is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.torch_names import public_name
@@ -34,8 +34,8 @@ RULE = Rule(
     targets=_TARGETS,
     gives_way=triggers,
     sources=(
-        "rules/api/data/deprecated.json and companions_deprecated.json, written by scripts/api_table.py from the wheels, with the file, line and text",
-        "rules/api/tables/successors.py for replacements that the text does not name",
+        "src/torchlift/api_changes/data/deprecated.json and companions_deprecated.json, written by scripts/api_table.py from the wheels, with the file, line and text",
+        "src/torchlift/api_changes/successors.py for replacements that the text does not name",
     ),
 )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchlift.api_changes.changes import ChangedParameter, changed_parameters, gone_names, parameters
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
-from torchlift.rules.api.tables.changes import ChangedParameter, changed_parameters, gone_names, parameters
 from torchlift.rules.api.uses.absence import asks_for, reads_signature
 from torchlift.rules.api.uses.table_rule import is_common, is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
@@ -35,7 +35,7 @@ RULE = Rule(
     targets=tuple(sorted(changed_parameters())),
     severity=Severity.ERROR,
     sources=(
-        "rules/api/data/arguments.json and companions_arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",
+        "src/torchlift/api_changes/data/arguments.json and companions_arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",
     ),
 )
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from commands import told
 
-from torchlift.rules.api.tables.changes import deprecated_names
+from torchlift.api_changes.changes import deprecated_names
 from torchlift.rules.api.tl403_deprecated_name import _own_words
 
 SENDS = """\

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from torchlift.api_changes.newer_names import last_words
 from torchlift.migrate.find.check import Dispatcher
 from torchlift.migrate.find.selection import Sieves
 from torchlift.project import Project
-from torchlift.rules.api.tables.newer_names import last_words
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
 from torchlift.rules.rule_index import indexed_rules, newer_words, search_terms

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_running import RUNNER_ENDED
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread
 
 ROWS = (
@@ -57,9 +58,10 @@ ROWS = (
     ),
     KnownError(
         id="model-runner-ended",
-        pattern=r"llama[ -]?runner process (?:has terminated|no longer running)(?![^\n]{0,60}(?:CUDA|ROCm|HIP|Vulkan) error)|llama runner (?:exited|terminated)|model runner has unexpectedly stopped|Failed to create llama_context|Failed to load model from file|llama_init_from_model: failed|failed to (?:create context|initialize the context)|unable to (?:create|allocate) (?:context|backend buffer)|failed to allocate (?:compute|buffer|CUDA\d{1,2}) [^\n]{0,40}buffer",
-        cause="llama.cpp (in Ollama, LM Studio, llama-cpp-python) could not start or keep the model: mostly its weights, its context and its buffers do not fit into the memory of the GPU; else the file is not whole or of a model that this release does not know, or the GPU's code crashed",
-        remedy="The lines above it say which: ollama: journalctl -u ollama or ~/.ollama/logs/server.log, OLLAMA_DEBUG=1; llama-cpp-python: verbose=True. Memory: a smaller context (num_ctx, n_ctx=4096), fewer layers on the GPU (num_gpu, n_gpu_layers), a smaller quantization, flash attention, other programs ended (nvidia-smi). Then upgrade it, fetch the model anew, and try the CPU (CUDA_VISIBLE_DEVICES=-1)",
+        causes=RUNNER_ENDED,
+        pattern=r"llama[ -]?runner process (?:has terminated|no longer running)(?![^\n]{0,60}(?:CUDA|ROCm|HIP|Vulkan) error:? \w)|llama runner (?:exited|terminated)|model runner has unexpectedly stopped|Failed to create llama_context|Failed to load model from file|llama_init_from_model: failed|failed to (?:create context|initialize the context)|unable to (?:create|allocate) (?:context|backend buffer)|failed to allocate (?:compute|buffer|CUDA\d{1,2}) [^\n]{0,40}buffer",
+        cause="llama.cpp (in Ollama, LM Studio, llama-cpp-python) could not start or keep the model",
+        remedy="The lines above it say why: ollama: journalctl -u ollama or ~/.ollama/logs/server.log, OLLAMA_DEBUG=1; llama-cpp-python: verbose=True",
         command="nvidia-smi; journalctl -u ollama --no-pager | tail -50",
         checks=("memory-in-use", "driver-too-old"),
         says=(
@@ -97,7 +99,7 @@ ROWS = (
     ),
     KnownError(
         id="opencv-headless",
-        pattern=r"Rebuild the library with Windows, GTK\+|The function is not implemented\. Rebuild the library",
+        pattern=r"cv2\.error[^\n]{0,160}The function is not implemented|Rebuild the library with Windows, GTK\+|The function is not implemented\. Rebuild the library",
         cause="This OpenCV has no windows (cv2.imshow): it is opencv-python-headless, or that one was installed over opencv-python",
         remedy="Keep one of them: python -m pip uninstall -y opencv-python opencv-python-headless opencv-contrib-python, then python -m pip install opencv-python; on a server write images (cv2.imwrite) instead of showing them",
         command="python -m pip list | grep -i opencv",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.causes_of_loading import BUILD_WITHOUT_DEVICE, NO_CODE_FOR_GPU
 from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch_file
 
 ROWS = (
@@ -82,11 +83,11 @@ ROWS = (
     ),
     KnownError(
         id="no-kernel-image",
+        causes=NO_CODE_FOR_GPU,
         pattern=r"no kernel image|cudaErrorNoKernelImageForDevice"
         r"|invalid device function|CUDA_ERROR_NO_BINARY_FOR_GPU" + cuda_codes(98, 209),
-        cause="This torch (or the library that failed) has no code for this GPU's architecture, "
-        "although torch.cuda.is_available() says True",
-        remedy=WHEEL,
+        cause="A kernel was called for which there is no code for this GPU's architecture, although torch.cuda.is_available() says True",
+        remedy="First see whose kernel: torch's own, or a package's",
         checks=("gpu-architecture", "extension-architecture", "jetson-wheel", "magma-turing"),
         says=(
             "RuntimeError: CUDA error: no kernel image is available for execution on the device",
@@ -97,10 +98,11 @@ ROWS = (
     ),
     KnownError(
         id="not-compiled-with-cuda",
+        causes=BUILD_WITHOUT_DEVICE,
         pattern=r"(Torch|PyTorch|torch) (is )?not compiled with (CUDA|XPU|MPS|ROCm|HIP)|PyTorch is not linked with support for"
         r" (cuda|xpu|mps|hip) devices|not compiled with (XPU|MPS)|Could not run '[\w:.]{1,80}' with arguments from the "
         r"'(CUDA|XPU|MPS)' backend.{0,200}(omitted during the selective|doesn't exist for this backend)",
-        cause="The torch of this interpreter is a build without support for this device",
+        cause="The torch of this interpreter is a build without support for the device that is asked for",
         remedy=WHEEL,
         checks=("torch-cpu-build", "torch-other-vendor", "several-torch-copies"),
         says=(

@@ -97,7 +97,7 @@ ROWS = (
     ),
     KnownError(
         id="tensor-without-storage",
-        pattern=r"Cannot access data pointer of Tensor that doesn't have storage|Cannot access storage of \w{1,40}(?:Impl|Wrapper)|Tensors of type \w{1,40} do not have (?:numel|sizes|strides|storage)|No `?data_ptr`? for FakeTensor|Cannot access data pointer of Tensor \(e\.g\. FakeTensor",
+        pattern=r"Cannot access data pointer of Tensor that doesn't have storage|Cannot access storage of \w{1,40}(?:Impl|Wrapper)|Tensors of type \w{1,40} do not have (?:numel|sizes|strides|storage)|No `?data_ptr`? for FakeTensor|Cannot access data pointer of Tensor \(e\.g\. FakeTensor|data pointer on an invalid python storage",
         cause="A kernel, or code that reads memory, got a tensor that has none: a fake tensor while torch.compile or export traces, one of vmap or a subclass (DTensor, quantized, nested), or a layer whose weights were never loaded (meta)",
         remedy="Let the compiler pass the call by: upgrade the package, whose newer releases register it (torch.library.custom_op with register_fake), or put @torch.compiler.disable on the function that calls it. Without torch.compile: see that the model was loaded (device meta) and convert subclasses (x.full_tensor(), x.dequantize())",
         says=(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_running import NOT_MET
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 
 ROWS = (
@@ -48,7 +49,7 @@ ROWS = (
     ),
     KnownError(
         id="nccl-plugin-remark",
-        pattern=r"NET/Plugin ?: ?(Could not find|Plugin load|No plugin found|Failed to find)|libnccl-net\.so: cannot open shared object|Failed to open libibverbs\.so|No (device|HCA) found.{0,20}(IB|ibverbs)|NET/IB : No device found",
+        pattern=r"NET/Plugin ?: ?(Could not find|Plugin load|No plugin found|Failed to find)|libnccl-net\.so: cannot open shared object|Failed to open libibverbs\.so|libibverbs: Warning: |No (device|HCA) found.{0,20}(IB|ibverbs)|NET/IB : No device found",
         cause="NCCL looks for plugins and InfiniBand, finds none, and goes on without",
         remedy="Nothing has to be done; where InfiniBand is expected, install libibverbs1 and give the container /dev/infiniband",
         says=(
@@ -60,8 +61,8 @@ ROWS = (
     ),
     KnownError(
         id="gloo-full-mesh",
-        pattern=r"Gloo connectFullMesh failed with|connect \[127\.0\.[01]\.1\]:\d{1,6}: Connection refused|\[\S{0,80}gloo\S{0,80}\] (connect|Connect timeout|SO_ERROR|socketConnect)[^\n]{0,80}",
-        cause="Gloo's processes cannot reach each other: each listens at the address that its host's name has, most often 127.0.1.1 from /etc/hosts or an interface that leads elsewhere",
+        pattern=r"Gloo connectFullMesh failed with|Address family mismatch|ss1\.ss_family == ss2\.ss_family|connect \[127\.0\.[01]\.1\]:\d{1,6}: Connection refused|\[\S{0,80}gloo\S{0,80}\] (connect|Connect timeout|SO_ERROR|socketConnect)[^\n]{0,80}",
+        cause="Gloo's processes cannot reach each other: each listens at the address that its host's name has, most often 127.0.1.1 from /etc/hosts or an interface that leads elsewhere (`ss_family`: one host has an IPv4 address there and the other an IPv6 one)",
         remedy="Name the interface on every host (`ip -br address` lists them; put its name for INTERFACE), and give the host's name its real address in /etc/hosts; all ports between the hosts must be open",
         command="export GLOO_SOCKET_IFNAME=INTERFACE",
         says=(
@@ -72,9 +73,10 @@ ROWS = (
     ),
     KnownError(
         id="store-wait",
+        causes=NOT_MET,
         pattern=r"DistStoreError|wait timeout after \d{1,9}ms, keys: |RuntimeError: Socket Timeout|setting up NCCL communicator and retrieving ncclUniqueId|Timed out after \d{1,7} seconds waiting for clients|Timed out waiting on barrier on rank|Timed out initializing process group in store based barrier",
-        cause="A rank waited for another that never came to the same point: it did not start, is still loading, died, or runs with another world size",
-        remedy="Look for the rank that is missing (its log ends earlier or has an error); start as many processes as WORLD_SIZE says; where loading takes long, pass a longer timeout to init_process_group",
+        cause="A rank waited for others that never came to the same point",
+        remedy="Look for the rank that is missing: its log ends earlier or has an error",
         says=(
             "torch.distributed.DistStoreError: wait timeout after 300000ms, keys: /default_pg/0//cuda//0",
             "RuntimeError: [2] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by store->get('0'), but store->get('0') got error: Socket Timeout",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.causes_of_installing import TRITON_NOT_THERE
+from torchlift.doctor.errors.known.causes_of_running import COMPILER_STAGE
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
@@ -45,11 +47,11 @@ ROWS = (
     ),
     KnownError(
         id="triton-missing",
+        causes=TRITON_NOT_THERE,
         pattern=r"Cannot find a working triton installation|TritonMissing|No module named '?triton'?(?![\w.])"
         r"|Triton is not installed\b",
-        cause="torch.compile for GPUs, and some libraries, need Triton, which is not installed or does not fit this torch",
-        remedy="On Linux install torch again with its dependencies; on Windows install triton-windows; or do without "
-        "torch.compile",
+        cause="torch.compile for GPUs, and some libraries, need Triton, which does not import here",
+        remedy="See why: python -c 'import triton'",
         checks=("triton-pin", "host-compiler"),
         says=(
             "torch._inductor.exc.TritonMissing: Cannot find a working triton installation. Either the package is not installed "
@@ -185,7 +187,7 @@ ROWS = (
     ),
     KnownError(
         id="export-constraints",
-        pattern=r"Constraints violated \(|ConstraintViolationError",
+        pattern=r"Constraints violated \(|ConstraintViolationError|conflicts between user-specified ranges and inferred",
         cause="A dimension that was declared dynamic is fixed by the model, or the other way round",
         remedy="Take the suggested fixes that the message ends with into dynamic_shapes",
         says=(
@@ -275,9 +277,10 @@ ROWS = (
     ),
     KnownError(
         id="backend-compiler-failed",
+        causes=COMPILER_STAGE,
         pattern=r"BackendCompilerFailed: backend=|torch\._inductor\.exc\.InductorError: |TorchExportError: Failed to export",
         cause="torch.compile or torch.export failed inside; the exception behind `raised:`, or the next line, says why",
-        remedy="Ask for that exception by itself. To narrow it: backend='eager' fails too: the model's own code; 'aot_eager' fails: an operator without a rule; only 'inductor' fails: Triton or the compiler. Until it is mended: torch._dynamo.config.suppress_errors = True, or @torch.compiler.disable on the part that is named; a newer torch has fewer of them",
+        remedy="Ask for that exception by itself, or find the stage: run without the compiler, then with backend='eager', 'aot_eager' and 'inductor'",
         command="TORCH_LOGS=+dynamo TORCHDYNAMO_VERBOSE=1 python PROGRAM",
         checks=("triton-pin", "host-compiler", "triton-gpu-too-old"),
         says=("torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:",),

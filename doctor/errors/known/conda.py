@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_installing import NO_SOLUTION
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread
 
 _CONDA = "conda, conda/exceptions.py of 0f64223f, 2026-08-21, read 2026-11-26"
@@ -142,11 +143,11 @@ ROWS = (
     ),
     KnownError(
         id="conda-unsatisfiable",
-        pattern=r"LibMambaUnsatisfiableError(?![^!]{0,400}(?:__cuda|requires python|would require))|failed with initial frozen solve|The following specifications were found to be incompatible with (each other|the existing python|your system)|Could not solve for environment specs",
-        cause="conda found no set of packages that satisfies all requests: releases of torch, CUDA and Python exclude each other, or the channel pytorch, which ended with torch 2.5, is asked "
-        "for a newer one",
-        remedy="Install torch with pip into a fresh environment (conda create -n new python=3.12), or take pytorch from conda-forge alone",
-        checks=("python-version",),
+        causes=NO_SOLUTION,
+        pattern=r"LibMambaUnsatisfiableError(?![^!]{0,400}(?:__cuda|requires python|would require))|failed with initial frozen solve|Found conflicts! Looking for incompatible packages|The following specifications were found to be incompatible with (each other|the existing python|your system)|Could not solve for environment specs",
+        cause="conda found no set of packages that satisfies all requests",
+        remedy="Read the lines below it; the shortest way out is mostly a fresh environment (conda create -n new python=3.12, then python -m pip install torch and the rest)",
+        checks=("python-version", "python-platform"),
         says=(
             "LibMambaUnsatisfiableError: Encountered problems while solving:",
             "Solving environment: failed with initial frozen solve. Retrying with flexible solve.",

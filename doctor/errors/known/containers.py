@@ -192,7 +192,7 @@ ROWS = (
     ),
     KnownError(
         id="driver-packages-conflict",
-        pattern=r"(nvidia-(driver|dkms|utils|kernel)|cuda-drivers|libnvidia|libcudnn\d?|cuda-(toolkit|runtime|\d))[^\n]{0,80}(Depends|Breaks|Conflicts|PreDepends): |Unable to locate package (nvidia-|cuda|libcudnn|libnccl)|E: Package 'nvidia-\S{1,40}' has no installation candidate|trying to overwrite '.{1,120}nvidia.{0,80}which is also in package",
+        pattern=r"(nvidia-(driver|dkms|utils|kernel)|cuda-drivers|libnvidia|libcudnn\d?|cuda-(toolkit|runtime|\d))[^\n]{0,80}(Depends|Breaks|Conflicts|PreDepends): |you have held broken packages|have unmet dependencies|Unable to locate package (nvidia-|cuda|libcudnn|libnccl)|E: Package 'nvidia-\S{1,40}' has no installation candidate|trying to overwrite '.{1,120}nvidia.{0,80}which is also in package",
         cause="The packages of NVIDIA's repository and the distribution's are mixed, or the repository is not set up for this release of the system",
         remedy="Remove one family (apt-get purge 'nvidia-*' 'libnvidia-*'), set up one repository, and install one package: cuda-drivers or nvidia-driver-XXX",
         checks=("driver-library-mix",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.causes_of_running import PRODUCT_REFUSED
 from torchlift.doctor.errors.known_error import KnownError, thread
 
 _CODES = "cudaGetErrorString of CUDA 13.0's libcudart, and driver_types.h, read 2026-11-23"
@@ -264,9 +265,10 @@ ROWS = (
     ),
     KnownError(
         id="cublas-failed",
+        causes=PRODUCT_REFUSED,
         pattern=r"CUBLAS_STATUS_(?P<term>EXECUTION_FAILED|INVALID_VALUE|INTERNAL_ERROR|MAPPING_ERROR)",
         cause="A product on the GPU was not carried out ({term}). Most often {meaning}",
-        remedy="In this order: CUDA_LAUNCH_BLOCKING=1 (or the same batch on the CPU) shows an index, label or token out of range, or shapes and types that do not fit; `torchlift doctor` says whether this torch has code for this GPU; nvidia-smi whether the memory is full; unset LD_LIBRARY_PATH && python -c 'import torch; a = torch.ones(64, 64, device=\"cuda\"); print((a @ a).sum())' whether cuBLAS works at all: if only then, another CUDA's library was loaded (pip install --force-reinstall nvidia-cublas in torch's version)",
+        remedy="Run it once with CUDA_LAUNCH_BLOCKING=1, or the same batch on the CPU",
         command="CUDA_LAUNCH_BLOCKING=1 python PROGRAM",
         terms=(
             (
@@ -283,7 +285,7 @@ ROWS = (
             ),
             ("MAPPING_ERROR", "an earlier kernel had failed (an index out of range shows itself only later)"),
         ),
-        checks=("library-path", "nvidia-pins", "gpu-architecture", "memory-in-use"),
+        checks=("library-path", "nvidia-pins", "gpu-architecture", "memory-in-use", "gpu-features"),
         says=(
             "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc)`",
             "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc)`",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.causes_of_running import NCCL_FAILED, NOT_MET, TWO_DEVICES
 from torchlift.doctor.errors.known.several_causes import TIMED_OUT
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
@@ -154,13 +155,13 @@ ROWS = (
     ),
     KnownError(
         id="rendezvous-unreachable",
+        causes=NOT_MET,
         pattern=r"client socket has timed out|client socket has failed to connect to any network address|RendezvousConnectionError"
         r"|RendezvousTimeoutError|store based barrier on rank|\d{1,5} clients joined|TCP client failed to connect/validate|connection to the C10d store has failed"
         r"|hostname of the client socket cannot be retrieved|No socket on \(.{1,80}\) is listening yet"
         r"|network addresses of \([^)\n]{1,80}\) cannot be retrieved",
-        cause="A process cannot reach the one that hosts the rendezvous: it did not start or ended early, its name or port is "
-        "another, or a firewall is between them",
-        remedy="Look at the log of rank 0 first; check MASTER_ADDR and MASTER_PORT from the other host (nc -vz HOST PORT)",
+        cause="A process cannot reach the one that hosts the rendezvous",
+        remedy="Look at the log of rank 0 first, then try its port from the other host: nc -vz HOST PORT",
         says=(
             "torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying to connect to "
             "(172.17.0.9, 46229).",
@@ -229,9 +230,10 @@ ROWS = (
     ),
     KnownError(
         id="nccl-system-error",
+        causes=NCCL_FAILED,
         pattern=r"unhandled system error|ncclSystemError",
-        cause="A call to the system failed inside NCCL; the line behind `Last error:`, or a line `NCCL WARN` with NCCL_DEBUG=WARN, names it. Mostly: the wrong network interface is taken, /dev/shm is too small (64 MB in a container), InfiniBand is there but not usable, or another rank has ended",
-        remedy="Run again with NCCL_DEBUG=WARN and read the first NCCL WARN. `socket`, `connect`, `Connection refused`: NCCL_SOCKET_IFNAME=INTERFACE; `/dev/shm`, `posix_fallocate`: docker run --shm-size=16g (or --ipc=host); `ibv_`: ulimit -l unlimited, or NCCL_IB_DISABLE=1; `remote`: the first error of the other ranks",
+        cause="A call to the system failed inside NCCL; the line behind `Last error:`, or the first `NCCL WARN` of any rank, names it",
+        remedy="Run again with NCCL_DEBUG=WARN and read the first NCCL WARN of any rank",
         command="NCCL_DEBUG=WARN torchrun PROGRAM",
         checks=("shm-size", "memlock-limit", "nccl-engine"),
         says=(
@@ -315,7 +317,7 @@ ROWS = (
     KnownError(
         id="worker-failed",
         pattern=r"ChildFailedError|Root Cause \(first observed failure\)|Engine core initialization failed|Engine process failed "
-        r"to start|torch\.multiprocessing\.spawn\.Process(Raised|Exited)Exception|EngineDeadError|exitcode ?: -(6|11)\b"
+        r"to start|torch\.multiprocessing\.spawn\.Process(Raised|Exited)Exception|EngineDeadError|EngineCore failed to start|EngineCore encountered a fatal error|Rank \d{1,3} scheduler died|scheduler_\d hit an exception|exitcode ?: -(6|11)\b"
         r"|failed \(exitcode: -?\d{1,3}\) local_rank|exits with return code = -?\d",
         cause="This only says that a worker process failed; why stands in that process's own output. exitcode 1: a Python exception; -9: killed, nearly always for want of main memory; -11: a crash of a compiled part; -6: an abort, mostly of NCCL's watchdog or CUDA",
         remedy="Look above this summary for the first traceback of the rank under `Root Cause` (its lines begin with [rankN] or [N]); for -9 at sudo dmesg | grep -i oom. Nothing is there: run again with a log per rank, torchrun --log-dir logs --tee 3 PROGRAM (or @record on main, which puts the traceback into the summary; vLLM: the lines of EngineCore above), and ask with that file",
@@ -332,12 +334,12 @@ ROWS = (
     ),
     KnownError(
         id="tensors-on-two-devices",
+        causes=TWO_DEVICES,
         pattern=r"Expected all tensors to be on the same device, but (found at least two devices, (?P<name>[\w:]{1,12}( and [\w:]{1,12})?)|got)|expected device cuda:\d{1,3} but got device cuda:\d{1,3}|[Aa]rguments are located on different GPUs|tensors? (is|are) on different GPUs?\b"
         r"|module must have its parameters and buffers on device cuda:\d{1,3}|Expected tensor to have \S{1,12} Device, but got tensor with"
         r"|Input type \((torch\.cuda\.|CUDA)\w{3,30}\) and (weight|bias) type \((torch\.(?!cuda)|CPU)|Input type \((torch\.(?!cuda)|CPU)\w{3,30}\) and (weight|bias) type \((torch\.cuda\.|CUDA)",
-        cause="One operation got tensors of different devices. With one GPU: an input, buffer or new tensor was left on the CPU. With several: a model spread by device_map, or a replica of DataParallel, meets a tensor that was put on cuda:0 by name",
-        remedy="The first frame in the program's own code shows which tensor: make new tensors on x.device instead of 'cuda', register constants as buffers, and move inputs to the device of the first layer. To see that it is the spreading: CUDA_VISIBLE_DEVICES=0. For training use "
-        "DistributedDataParallel with one process a GPU, not DataParallel or device_map='auto'",
+        cause="One operation got tensors of different devices",
+        remedy="The last frame in the program's own code shows which tensors: print their .device before it",
         command="CUDA_VISIBLE_DEVICES=0 python PROGRAM",
         says=(
             "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!",
@@ -369,12 +371,12 @@ ROWS = (
     ),
     KnownError(
         id="nccl-internal-error",
+        causes=NCCL_FAILED,
         pattern=r"NCCL[^\n]{0,120}\binternal error\b|ncclInternalError|NCCL communicator was aborted|Proxy Call to rank \d{1,5} failed",
-        cause="NCCL failed in its own set-up, or another rank ended and took the communicator along: mostly a network interface or GPU topology that it misreads (containers, VMs, MIG, several interfaces), ranks with different NCCL releases or environments, or a rank that died before",
-        remedy="Run again with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET: the first WARN line of any rank names the call. Then try one after the other: NCCL_SOCKET_IFNAME=INTERFACE, NCCL_IB_DISABLE=1, NCCL_P2P_DISABLE=1, NCCL_SHM_DISABLE=1; the one that helps names the cause. See that "
-        "all hosts have the same torch (torch.cuda.nccl.version()), and look for an earlier error on other ranks",
+        cause="NCCL failed in its own set-up, or another rank ended and took the communicator along",
+        remedy="Run again with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET: the first WARN of any rank names the call; without one, the switch below that helps names the cause",
         command="NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET torchrun ...".replace("...", "PROGRAM"),
-        checks=("nccl-engine", "iommu", "peer-access"),
+        checks=("nccl-engine", "iommu", "peer-access", "shm-size", "memlock-limit"),
         says=(
             "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1691, internal error - please report this issue to the NCCL developers, NCCL version 2.18.1",
             "RuntimeError: NCCL communicator was aborted on rank 1.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.causes_of_loading import NO_DRIVER_HERE
 from torchlift.doctor.errors.known.more_causes import CUDA_START
 from torchlift.doctor.errors.known.several_causes import CUDA_UNKNOWN, NO_DEVICE, NO_GPU_SEEN
 from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch_file
@@ -104,11 +105,13 @@ ROWS = (
     ),
     KnownError(
         id="no-driver",
+        causes=NO_DRIVER_HERE,
         pattern=r"Found no NVIDIA driver|The NVIDIA Driver was not detected|libcuda\.so(\.1)?: cannot open shared object"
         r"|NVML Shared Library Not Found|couldn't find libnvidia-ml\.so library"
         r"|could not load NVML library|initialize NVML: ERROR_LIBRARY_NOT_FOUND|libnvidia-ml\.so(\.1)?: cannot open shared object",
         cause="There is no NVIDIA driver library that this process can load",
-        remedy="Install the driver; in a container, start it with the NVIDIA container runtime (--gpus all)",
+        remedy="Run nvidia-smi in the same place, and on the host",
+        command="nvidia-smi; ldconfig -p | grep libcuda",
         checks=("driver-missing", "driver-library-broken", "library-path"),
         says=(
             "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a "

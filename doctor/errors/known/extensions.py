@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_loading import PART_NOT_BUILT
 from torchlift.doctor.errors.known_error import KnownError, thread
+from torchlift.doctor.errors.name_history import CAUSES, read_name
 
 ROWS = (
     KnownError(
         id="name-not-in-this-companion",
         pattern=r"No module named 'torch(vision|audio|text)\.[\w.]{1,80}'|module 'torch(vision|audio|text)(\.[\w.]{1,80})?' has no "
         r"attribute '\w{1,80}'|cannot import name '\w{1,80}' from 'torch(vision|audio|text)",
-        cause="The code uses a name that the installed companion of torch does not have: it was written for a newer or an older "
-        "release",
-        remedy="Install the release of torchvision or torchaudio that the code was written for, with its torch; `torchlift migrate` "
-        "knows what was removed",
-        checks=("companion-mismatch",),
+        cause="The installed companion of torch does not have that name",
+        remedy="See which release is here and which torch it goes with: python -m pip list | grep torch",
+        command="python -m pip list | grep torch",
+        causes=CAUSES,
+        reads=read_name,
+        checks=("companion-mismatch", "several-torch-copies", "jetson-wheel"),
         says=(
             "ModuleNotFoundError: No module named 'torchvision.transforms.v2'",
             "AttributeError: module 'torchaudio' has no attribute 'list_audio_backends'",
@@ -23,12 +26,12 @@ ROWS = (
     ),
     KnownError(
         id="extension-not-installed",
+        causes=PART_NOT_BUILT,
         pattern=r"No module named '([\w.]{1,60}\.)?(_ext|_C|\w{2,40}_cuda)'|name '_C' is not defined|cannot import name '(_C|\w{2,40}_cuda)'(?! from '(gsplat|nerfacc|groundingdino|pytorch3d|sam2|natten|detectron2))"
         r"|Failed to load custom C\+\+ ops",
-        cause="The compiled part of the package that is named was not built when it was installed, or for another Python",
-        remedy="Install a wheel of it for this torch, CUDA and Python, or build it: with a CUDA toolkit, and pip's "
-        "--no-build-isolation",
-        checks=("toolkit-mismatch", "extension-abi"),
+        cause="The compiled part of the package does not import",
+        remedy="See whether it is there, and what it says when it is imported alone",
+        checks=("toolkit-mismatch", "extension-abi", "host-compiler"),
         says=(
             "ModuleNotFoundError: No module named 'deepspeed_transformer_cuda'",
             "ModuleNotFoundError: No module named 'mmcv._ext'",

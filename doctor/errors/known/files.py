@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_loading import FILE_NOT_WHOLE
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
@@ -25,13 +26,13 @@ ROWS = (
     ),
     KnownError(
         id="checkpoint-damaged",
+        causes=FILE_NOT_WHOLE,
         pattern=r"PytorchStreamReader failed|unexpected EOF, expected \d{1,20} more bytes|invalid load key, (?!'v')|HeaderTooLarge"
         r"|InvalidHeaderDeserialization|MetadataIncompleteBuffer|Invalid magic number; corrupt file"
         r"|Error while deserializing header|unregistered extension code \d{1,6}|UnpicklingError: (could not find MARK|pickle data was truncated|unpickling stack underflow)|load a PyTorch model from a TF 2\.0 checkpoint|Unable to load weights from pytorch checkpoint file|not a ZIP archive|invalid header or archive is corrupted"
         r"|storage has wrong size: expected|unexpected EOF, expected \d{1,14} more bytes",
-        cause="The file is not what it should be: a download that was cut, a Git LFS pointer or an error page in its place, or a "
-        "checkpoint whose writer was stopped",
-        remedy="Look at its size and first bytes, then get it again (git lfs pull, or delete it from the cache)",
+        cause="The file cannot be read as what it should be",
+        remedy="Look at its size and first bytes: ls -lL FILE; head -c 200 FILE | cat -v",
         says=(
             "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
             "RuntimeError: unexpected EOF, expected 3302200 more bytes. The file might be corrupted.",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_installing import NO_FILE_TO_INSTALL
+from torchlift.doctor.errors.known.causes_of_loading import LIBRARY_NOT_FOUND, MODULE_NOT_FOUND
+from torchlift.doctor.errors.known.causes_of_running import TORCH_ASSERTS
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 
 _SYMBOLS = (
@@ -58,13 +61,12 @@ _PROGRAMS = "git|git-lfs|docker|docker-compose|podman|ninja|cmake|make|gmake|mes
 ROWS = (
     KnownError(
         id="any-requirement",
+        causes=NO_FILE_TO_INSTALL,
         pattern=r"(No matching distribution found for|Could not find a version that satisfies the requirement|Could not find any version that matches) (?P<package>[\w.-]{1,80})"
         r"|Because (there (is|are) no versions? of |only (the following versions of )?)(?P<package2>[\w.-]{1,80})|Because (?P<package3>[\w.-]{1,80}) was not found in the package registry"
         r"|Distribution `(?P<package4>[\w.-]{1,80})[^`\n]{0,200}` can't be installed because",
-        cause="The index that was asked has no release of {package} that was asked for with a file for this Python and platform: the name is misspelt or is not a package's, that release was never "
-        "made or was taken back, it needs another Python, or a mirror or another index than PyPI was asked; `from versions:` shows what is there",
-        remedy="See what there is for this Python (pip index versions {package}); loosen the pin or take the Python that the release is for (its page on pypi.org says which); torch's index has only "
-        "torch's packages (add --extra-index-url https://pypi.org/simple)",
+        cause="The index that was asked has no file of {package} that fits what was asked for, this Python and this system; `from versions:` shows what is there",
+        remedy="Ask what there is for this Python, and compare with the files on https://pypi.org/project/{package}",
         command="python -m pip index versions {package}",
         checks=("python-version", "python-platform", "glibc-too-old"),
         says=(
@@ -95,10 +97,10 @@ ROWS = (
     ),
     KnownError(
         id="any-module",
+        causes=MODULE_NOT_FOUND,
         pattern=r"No module named '?(?P<module>\w[\w.-]{0,80})'?",
-        cause="The Python that runs finds no module {module}: it is not installed in that environment (perhaps in another one), or it is a file of the program, started from another folder",
-        remedy="Install it with the same Python: python -m pip install NAME, where NAME, the package's, may differ from the module's; python -c 'import sys; print(sys.executable)' says which Python runs. "
-        "A file of the program: start in the program's folder, or name that folder in PYTHONPATH; in a notebook use %pip install and restart its kernel",
+        cause="The Python that runs finds no module {module}",
+        remedy="See which Python runs, and whether a package of it is installed there: python -m pip show {module}",
         command="python -c 'import sys; print(sys.executable, sys.path)'",
         says=("ModuleNotFoundError: No module named 'transformers'", "ModuleNotFoundError: No module named 'utils'"),
         sources=(thread("facebookresearch/fairseq", 5270), thread("ultralytics/yolov5", 12203)),
@@ -192,10 +194,10 @@ ROWS = (
     ),
     KnownError(
         id="any-library",
+        causes=LIBRARY_NOT_FOUND,
         pattern=r"\b(?!libtpu)(?P<library>\w[\w.+-]{0,80}\. ?so[\d.]{0,20}): cannot open shared object|Library not loaded: (?P<library2>[\w@./+-]{1,160})|Could not load (dynamic )?library '?(?P<library3>[\w./+-]{1,120})",
-        cause="The loader does not find the library {library}: its package is not installed, it is there in another release, or its folder is not searched",
-        remedy="ldd FILE | grep 'not found' shows everything that is missing; find the package (apt-file search NAME, dnf provides '*/NAME', conda-forge) and install it; where the file is on the machine (ldconfig -p, "
-        "find / -name), put its folder on LD_LIBRARY_PATH",
+        cause="The loader does not find the library {library}",
+        remedy="See whether it is on this machine at all: find / -name '{library}*' 2>/dev/null",
         checks=("library-path", "missing-libraries"),
         says=("ImportError: libpq.so.5: cannot open shared object file: No such file or directory",),
         sources=(UNREAD, "man 8 ld.so, read 2026-11-21"),
@@ -204,11 +206,10 @@ ROWS = (
     ),
     KnownError(
         id="any-torch-assertion",
+        causes=TORCH_ASSERTS,
         pattern=r"(?:INTERNAL )?ASSERT FAILED at \"?(?P<file>[^\s\",]{1,160})[^\n]{0,80}(?:please report a bug to PyTorch)?|please report a bug to PyTorch",
-        cause="torch found itself in a state that it holds to be impossible; the file ({file}) names the part: jit and onnx: the TorchScript compiler or exporter; c10/cuda, CUDACachingAllocator: the GPU or its memory after an earlier error; autograd: a hook or a thread; alias_analysis: an in-place operation in scripted code; distributed: a "
-        "process group",
-        remedy="It is a defect of this torch with this program, or comes after another error: look for one above it, and try the newest release of torch, in which it is often mended. jit and onnx: export with torch.export or torch.onnx.export(dynamo=True) instead of TorchScript, and simplify the part that is named; c10/cuda: CUDA_LAUNCH_BLOCKING=1, and "
-        "`torchlift doctor --smoke`. If it stays, search the text in torch's issues",
+        cause="torch found itself in a state that it holds to be impossible, in {file}; it is a defect of this torch with this program, or comes after another error",
+        remedy="Look for an earlier error above it; the file names the part",
         says=(
             'RuntimeError: 0INTERNAL ASSERT FAILED at "../torch/csrc/jit/ir/alias_analysis.cpp":615, please report a bug to PyTorch.',
         ),
@@ -256,7 +257,7 @@ ROWS = (
     ),
     KnownError(
         id="load-library-failed",
-        pattern=r"Could not load this library: (?P<library>\S{1,200})",
+        pattern=r"Could not load (?:this library: |the library ')(?P<library>[^\s']{1,200})",
         cause="torch.ops.load_library could not open {library}; the OSError above it says why: a library that it needs is missing, or it was built for another torch, CUDA or Python",
         remedy="python -c 'import torch, ctypes; ctypes.CDLL(\"{library}\")' says the reason in one line (undefined symbol: built for another torch; cannot open shared object: a library is missing); install the build of that package for this torch and CUDA",
         command="python -c 'import torch, ctypes; ctypes.CDLL(\"{library}\")'",

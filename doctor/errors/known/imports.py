@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_loading import PART_NOT_BUILT
 from torchlift.doctor.errors.known_error import (
     UNREAD,
     KnownError,
@@ -186,12 +187,11 @@ ROWS = (
     ),
     KnownError(
         id="compiled-binding-missing",
+        causes=PART_NOT_BUILT,
         pattern=r"cannot import name '(?P<name>csrc|_C|_backend|_ext)' from '(?P<package>gsplat|nerfacc|fused_ssim|diff_gaussian_rasterization"
         r"|simple_knn|groundingdino|nvdiffrast|pytorch3d|sam2|natten|spconv|kaolin|detectron2|torchvision)",
-        cause="{package} has no compiled part for this Python, torch and CUDA: it was installed without one, and building it at the first "
-        "use failed or was not tried",
-        remedy="Look at the compiler's first error above; install the wheel of {package} for this torch and CUDA, or build it with --no-build-isolation "
-        "where nvcc is that of torch's CUDA",
+        cause="The compiled part ({name}) of {package} does not import",
+        remedy="See whether it is there, and what it says when it is imported alone; one that builds itself at the first use: the compiler's first error above",
         checks=("toolkit-mismatch", "host-compiler", "extension-abi"),
         says=(
             "ImportError: cannot import name 'csrc' from 'gsplat' (C:\\Users\\me\\envs\\ns39\\lib\\site-packages\\gsplat\\__init__.py)",

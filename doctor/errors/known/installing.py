@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_installing import BUILD_FAILED, TOOLKIT_NOT_FOUND
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 _ABSENT = "torch has no wheel for this Python, operating system or processor on the index that was asked"
@@ -162,14 +163,14 @@ ROWS = (
     ),
     KnownError(
         id="cuda-home",
+        causes=TOOLKIT_NOT_FOUND,
         pattern=r"CUDA_HOME (environment )?(variable )?(is )?not set|CUDA_HOME does not exist|nvcc was not found\b"
         r"|No such file or directory: '[^']{0,200}nvcc'|\bnvcc'?: (command )?not found|unable to execute '[^'\n]{0,200}nvcc(\.exe)?'|'nvcc' is not recognized|command '[^'\n]{0,200}nvcc' failed: No such|Could NOT find CUDA\b"
         r"|CUDA_TOOLKIT_ROOT_DIR not found|Failed to find (nvcc|CUDA)\b(?! library)",
-        cause="An extension is being built, and there is no CUDA toolkit with a compiler (nvcc): torch's wheels bring "
-        "libraries, not the compiler",
-        remedy="Install the CUDA toolkit of torch's version and set CUDA_HOME to it; better, install a wheel of the extension",
+        cause="An extension is being built, and no CUDA toolkit with a compiler (nvcc) was found",
+        remedy="See whether there is one, and which CUDA torch has",
         command="export CUDA_HOME=/usr/local/cuda",
-        checks=("toolkit-mismatch",),
+        checks=("toolkit-mismatch", "torch-cpu-build", "torch-other-vendor"),
         says=(
             "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
             "FileNotFoundError: [Errno 2] No such file or directory: '/usr/local/cuda/bin/nvcc'",
@@ -237,7 +238,7 @@ ROWS = (
     ),
     KnownError(
         id="unknown-arch",
-        pattern=r"Unknown CUDA arch \(|arch_list\[-1\] \+= '\+PTX' IndexError",
+        pattern=r"Unknown CUDA arch \(|_get_cuda_arch_flags[^\0]{0,300}IndexError|arch_list\[-1\] \+= '\+PTX' IndexError",
         cause="TORCH_CUDA_ARCH_LIST names an architecture that this torch does not know, or no GPU is in view while an "
         "extension is built",
         remedy="Name the architectures that are meant, such as TORCH_CUDA_ARCH_LIST=9.0",
@@ -333,11 +334,12 @@ ROWS = (
     ),
     KnownError(
         id="extension-build-failed",
+        causes=BUILD_FAILED,
         pattern=r"Error building extension '|Error compiling objects for extension|ninja: build stopped: subcommand failed|Command '\['ninja'.{0,60}returned non-zero|error: command '.{1,200}' failed with exit (status|code)",
-        cause="Compiling an extension failed; this line only says so. In this order of frequency: nvcc is missing or of another CUDA release than torch's, the host's compiler is too new or too old for it, the sources are for another torch, memory ran out while many files were compiled at once",
-        remedy="Look further up, from the top, for the first line with `error:`, `fatal error:`, `nvcc fatal`, `Killed` or `No such file`: that one is the cause. To let it be found: build again into a file (MAX_JOBS=4 python -m pip install -v --no-build-isolation PACKAGE 2>&1 | tee build.log; for one that is built at its first use, delete ~/.cache/torch_extensions first) and ask with that file",
+        cause="Compiling an extension failed; this line only says so",
+        remedy="Look further up, from the top, for the first line with `error:`, `fatal error:`, `nvcc fatal`, `Killed` or `No such file`: that one tells these apart. If it is not there: build again into a file (MAX_JOBS=4 python -m pip install -v --no-build-isolation PACKAGE 2>&1 | tee build.log; for one that is built at its first use, delete ~/.cache/torch_extensions, under Windows %LOCALAPPDATA%\\torch_extensions, first) and ask with that file",
         command="torchlift doctor --explain-error build.log",
-        checks=("toolkit-mismatch", "host-compiler"),
+        checks=("toolkit-mismatch", "host-compiler", "python-version", "python-platform"),
         says=(
             "RuntimeError: Error building extension 'fused_adam'",
             "RuntimeError: Error compiling objects for extension",
@@ -410,12 +412,13 @@ ROWS = (
     ),
     KnownError(
         id="package-setup-failed",
+        causes=BUILD_FAILED,
         pattern=r"metadata-generation-failed|(egg_info|bdist_wheel|editable_wheel|install) did not run successfully"
         r"|Failed building (?:wheel|editable) for|Failed to build installable wheels|Building wheel for [^\n]{1,80}\.\.\. error|subprocess-exited-with-error|legacy-install-failure|ERROR: Command errored out with exit status \d|Getting requirements to build \w{1,20} did not run",
-        cause="pip has no wheel of the package for this Python and platform, so that it built it from source, and that failed; this line only says so. In this order of frequency: this Python is newer than the release of the package, its setup.py needs torch or NumPy (an isolated build has none), a compiler, nvcc or a system library is missing",
-        remedy="Look in the output above it for the first `error:`, `ModuleNotFoundError`, `fatal error`, `CMake Error` or `not found`. No module named torch: install with --no-build-isolation. Else look on the package's page on pypi.org for which Python there are wheels and take that one, or a newer release of the package. To let the cause be found: python -m pip install -v --no-cache-dir PACKAGE 2>&1 | tee build.log",
+        cause="pip has no wheel of the package for this Python and platform, so that it built it from source, and that failed; this line only says so",
+        remedy="Look in the output above it for the first `error:`, `ModuleNotFoundError`, `fatal error`, `CMake Error` or `not found`; it tells these apart. If it is not there: python -m pip install -v --no-cache-dir PACKAGE 2>&1 | tee build.log, and ask with that file",
         command="torchlift doctor --explain-error build.log",
-        checks=("toolkit-mismatch", "host-compiler"),
+        checks=("toolkit-mismatch", "host-compiler", "python-version", "python-platform"),
         says=(
             "error: metadata-generation-failed",
             "ERROR: Failed building wheel for mypackage",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.causes_of_running import PRODUCT_REFUSED, ROCM_FAILED
 from torchlift.doctor.errors.known.more_causes import CUBLAS_START, INVALID_ARGUMENT
 from torchlift.doctor.errors.known.several_causes import CUDNN, DEVICE_ASSERT, ILLEGAL_ACCESS
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
@@ -12,7 +13,7 @@ ROWS = (
         id="device-side-assert",
         causes=DEVICE_ASSERT,
         command="CUDA_LAUNCH_BLOCKING=1 python PROGRAM",
-        pattern=r"device-side assert triggered|block: \[\d{1,9},\d{1,9},\d{1,9}\], thread: \[\d{1,9},\d{1,9},\d{1,9}\] Assertion"
+        pattern=r"device-side assert triggered|block: \[\d{1,9},\d{1,9},\d{1,9}\], thread: \[\d{1,9},\d{1,9},\d{1,9}\] Assertion|Assertion `(?:srcIndex|t >= 0|idx_dim|index >= -|input_val|ind >= 0|-sizes|cur_target|target_val|0 <= )[^`\n]{0,80}` failed"
         r"|cudaErrorAssert\b|hipErrorAssert\b|[Cc]uda runtime error ?\(59\)" + cuda_codes(710),
         cause="A kernel found a value that it may not be given, and stopped; it is the program's data, not the machine",
         remedy="Run that step on the CPU, which names index and size, or with CUDA_LAUNCH_BLOCKING=1, which shows the line; every later call of CUDA in this process fails, too",
@@ -48,13 +49,13 @@ ROWS = (
     ),
     KnownError(
         id="rocm-page-fault",
+        causes=ROCM_FAILED,
         pattern=r"Memory access fault by GPU node|HSA_STATUS_ERROR_(EXCEPTION|MEMORY_FAULT|OUT_OF_RESOURCES|MEMORY_APERTURE"
         r"_VIOLATION)|HIP error: an illegal memory access",
-        cause="A kernel on an AMD GPU touched memory that is not its own: most often a card that this ROCm does not support "
-        "runs code of another one (HSA_OVERRIDE_GFX_VERSION), a ROCm older than a new card, or a compiled extension that was written for CUDA and only translated (fused kernels of apex, Megatron, flash-attn, bitsandbytes)",
-        remedy="Is HSA_OVERRIDE_GFX_VERSION set (env | grep HSA)? Take it away, and install the torch for a ROCm that supports the card (rocminfo | grep gfx). Is it not: does plain torch run (python -c 'import torch; x=torch.rand(2048,2048).cuda(); print((x@x).sum())')? Then an extension is the cause: switch fused kernels off (--no-gradient-accumulation-fusion, attention sdpa or eager) and build each for this card (PYTORCH_ROCM_ARCH=gfx90a). AMD_SERIALIZE_KERNEL=3 names the kernel; at the first exchange between GPUs: a newer ROCm, NCCL_P2P_DISABLE=1; the kernel log has amdgpu's own lines",
+        cause="A kernel on an AMD GPU touched memory that is not its own",
+        remedy="See which card and ROCm these are, and whether plain torch runs",
         command="env | grep -i 'HSA\\|ROCM'; rocminfo | grep gfx; sudo dmesg | grep amdgpu | tail",
-        checks=("forgotten-switches", "torch-other-vendor"),
+        checks=("forgotten-switches", "torch-other-vendor", "library-path"),
         says=(
             "Memory access fault by GPU node-1 (Agent handle: 0x55f3f40) on address 0x7f0000000000. Reason: Page not present "
             "or supervisor privilege.",
@@ -112,10 +113,12 @@ ROWS = (
     ),
     KnownError(
         id="cublas-not-supported",
+        causes=PRODUCT_REFUSED,
         pattern=r"CUBLAS_STATUS_(NOT_SUPPORTED|ARCH_MISMATCH)",
-        cause="cuBLAS has no routine for this type, shape or mode on this GPU (bfloat16 needs compute capability 8.0), or another cuBLAS was loaded than torch's",
-        remedy="Try it in another type (float16 or float32 for bfloat16, float32 for both). If that fails too: take other CUDA folders out of LD_LIBRARY_PATH and reinstall nvidia-cublas in torch's version",
-        checks=("library-path", "nvidia-pins", "gpu-features"),
+        cause="cuBLAS refuses this product (NOT_SUPPORTED: this type, shape, mode or GPU)",
+        remedy="Run it once with CUDA_LAUNCH_BLOCKING=1, and once in float32",
+        command="CUDA_LAUNCH_BLOCKING=1 python PROGRAM",
+        checks=("library-path", "nvidia-pins", "gpu-features", "gpu-architecture", "memory-in-use"),
         says=(
             "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx( handle, opa, opb, m, n, k, "
             "&falpha, a, CUDA_R_16BF, lda, b, CUDA_R_16BF, ldb, &fbeta, c, CUDA_R_16BF, ldc, compute_type, "
@@ -288,7 +291,7 @@ ROWS = (
     ),
     KnownError(
         id="fp8-unsupported",
-        pattern=r"_scaled_mm.{0,20}is only supported on CUDA devices with compute capability|fp8e4nv data type is not supported"
+        pattern=r"_scaled_mm.{0,20}is only supported on CUDA devices with compute capability|(?:GPU|[Dd]evice) (?:device )?does not support (?:FP8|fp8)|fp8e4nv data type is not supported"
         r"|type fp8e4nv not supported in this architecture|FP8.{0,60}compute capability (8\.9|9\.0)",
         cause="This GPU has no 8-bit floating point: it came with Ada (8.9) and Hopper (9.0)",
         remedy="Use weights in another format (bf16, int8)",

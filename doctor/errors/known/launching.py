@@ -8,7 +8,7 @@ ROWS = (
     KnownError(
         id="not-launched",
         pattern=r"environment variable (RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT|LOCAL_RANK) expected, but not set"
-        r"|Error initializing torch\.distributed using|KeyError: '(LOCAL_RANK|RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT)'",
+        r"|Error initializing torch\.distributed using|'(?:Namespace|\w{0,20}Arguments)' object has no attribute 'local_rank'|KeyError: '(LOCAL_RANK|RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT)'",
         cause="The program was started with python, and expects what a launcher sets: which rank this process is and where rank 0 is",
         remedy="Start it with torchrun (for one process --nproc-per-node=1), or with srun and the variables set from Slurm's",
         command="torchrun --standalone --nproc-per-node=1 train.py",

@@ -162,7 +162,7 @@ ROWS = (
     KnownError(
         id="lightning-without-gpu",
         pattern=r"No supported gpu backend found|\w{0,10}Accelerator`? can( )?not run on your system since the accelerator is not available"
-        r"|You requested (?:gpu|GPUs?): .{0,60} [Bb]ut your machine only has|GPUs requested but none are available",
+        r"|You requested (?:gpu|GPUs?): .{0,60} [Bb]ut your machine only has|GPUs requested but none are available|Insufficient GPUs: requested|requested gpu: \[[\d, ]{1,40}\]",
         cause="Lightning was told to use a GPU, and torch sees none: it is a build for the CPU, or the GPU is out of its view",
         remedy="Install torch for this GPU, or pass accelerator='auto'",
         checks=("torch-cpu-build", "driver-missing", "cuda-visible-devices", "torch-other-vendor"),

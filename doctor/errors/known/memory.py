@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.causes_of_running import KILLED
 from torchlift.doctor.errors.known.several_causes import (
     BUS_ERROR,
     CUDA_STARTED_TWICE,
@@ -129,13 +130,14 @@ ROWS = (
     ),
     KnownError(
         id="out-of-memory-killer",
-        pattern=r"Signal 9 \(SIGKILL\)|exit ?code ?:? -9\b|\(exitcode: -9\)|exits with return code = -9\b|Out of memory: Killed process|OOMKilled"
+        causes=KILLED,
+        pattern=r"Signal 9 \(SIGKILL\)|exit ?code ?:? -9\b|\(exitcode: -9\)|exited with (?:exit )?code:? -9\b|exits with return code = -9\b|Out of memory: Killed process|OOMKilled"
         r"|\boom-kill\b|oom_kill event|killed by signal: Killed|exceeded memory limit.{0,60}being killed"
         r"|Worker \(pid:\d{1,9}\) was sent SIGKILL",
-        cause="The kernel, or the scheduler, killed a process, nearly always because the host's memory (not the GPU's) ran out "
-        "or a limit was reached",
-        remedy="Look at the kernel log (dmesg) and the container's limit; load less at once: fewer workers, fewer processes "
-        "that each hold the model, low_cpu_mem_usage. Under Slurm: a larger --mem (or --mem-per-gpu); Kubernetes: resources.limits.memory; docker: --memory",
+        cause="A process was ended from outside by SIGKILL, nearly always for want of main memory",
+        remedy="Look at the kernel log of that minute",
+        checks=("shm-size",),
+        command="sudo dmesg -T | grep -iE 'out of memory|killed process' | tail",
         says=(
             "traceback : Signal 9 (SIGKILL) received by PID 14750",
             "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 3 (pid: 812917) of binary: "

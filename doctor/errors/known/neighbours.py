@@ -137,7 +137,7 @@ ROWS = (
     ),
     KnownError(
         id="jax-xla-memory",
-        pattern=r"RESOURCE_EXHAUSTED: (?:Out of memory|Attempting to (?:allocate|reserve)|Failed to allocate)",
+        pattern=r"ResourceExhaustedError: |OOM when allocating tensor with shape|OOM when allocating tensor|RESOURCE_EXHAUSTED: (?:Out of memory|Attempting to (?:allocate|reserve)|Failed to allocate)",
         cause="XLA (JAX, TensorFlow, torch_xla) ran out of the accelerator's memory; JAX and TensorFlow take three quarters or all of it when they start, so that torch beside them finds none",
         remedy="XLA_PYTHON_CLIENT_PREALLOCATE=false (JAX), TF_FORCE_GPU_ALLOW_GROWTH=true (TensorFlow); a smaller batch; CUDA_VISIBLE_DEVICES to give each program its GPU",
         command="export XLA_PYTHON_CLIENT_PREALLOCATE=false TF_FORCE_GPU_ALLOW_GROWTH=true",
@@ -323,7 +323,7 @@ ROWS = (
     ),
     KnownError(
         id="no-opengl-on-display",
-        pattern=r"Xlib: ? ?extension \"(?:GLX|NV-GLX)\" missing|GLX is not supported|Could not (?:create|initialize) (?:GLX|EGL|OpenGL) (?:context|display)|eglInitialize[^\n]{0,40}fail|GLFWError[^\n]{0,80}(?:GLX|X11|display)|Failed to initialize (?:GLFW|EGL|OpenGL)",
+        pattern=r"Xlib: ? ?extension \"(?:GLX|NV-GLX)\" missing|GLX is not supported|Could not (?:create|initialize) (?:GLX|EGL|OpenGL) (?:context|display)|eglInitialize[^\n]{0,40}fail|GLFWError[^\n]{0,80}(?:GLX|X11|display)|Failed to initialize (?:GLFW|EGL|OpenGL)|OpenGL (?:version )?\d\.\d (?:or (?:newer|later|higher|above) )?(?:is )?required",
         cause="The program wants to draw with OpenGL, and the display that it was given (VNC, ssh -X, none) has none of the NVIDIA driver",
         remedy="Without a window: headless=True, MUJOCO_GL=egl, PYOPENGL_PLATFORM=egl, pyrender and MuJoCo draw on the GPU by EGL (in a container NVIDIA_DRIVER_CAPABILITIES=all and libegl1). With one over VNC: start it with vglrun (VirtualGL). Slow but everywhere: xvfb-run -a",
         command="export PYOPENGL_PLATFORM=egl MUJOCO_GL=egl",

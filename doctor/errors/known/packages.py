@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_loading import OTHER_TORCH
 from torchlift.doctor.errors.known.more_causes import BITSANDBYTES
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
+from torchlift.doctor.errors.name_history import CAUSES, read_name
 
 ROWS = (
     KnownError(
@@ -142,16 +144,17 @@ ROWS = (
     ),
     KnownError(
         id="extension-abi",
+        causes=OTHER_TORCH,
         pattern=r"undefined symbol: _ZNK?\d{0,2}(St)?\d{0,2}(at|c10|torch|caffe2)|undefined symbol: _Z(?!\d{1,3}(?!TH[PCN]))N?K?\w{0,300}"
         r"(3c10|2at6Tensor|SymInt|5torch)|undefined symbol: (aoti_torch|torch_|THPVariable)\w{1,60}"
         r"|Symbol not found: __ZN\w{0,200}(3c10|2at|5torch)"
         r"|DLL load failed while importing (flash_attn\w{0,20}|_C|_C_flashattention|xformers\w{0,20}|selective_scan\w{0,20}"
         r"|causal_conv1d\w{0,20}|\w{1,30}_cuda\w{0,10}): The specified procedure could not be found",
-        cause="The extension that is named was built for another release of torch: C++ symbols differ between releases",
+        cause="The compiled file that is named asks for a C++ function of torch that the loaded torch does not have: it was built for another torch",
         remedy="Install the release (or wheel) of that package for this torch; one from source: build it again in its folder (pip install "
         "--no-build-isolation --no-deps --force-reinstall .); one built at its first use: delete that build (the folder in the message, or "
         "~/.cache/torch_extensions)",
-        checks=("extension-abi", "companion-mismatch"),
+        checks=("extension-abi", "companion-mismatch", "several-torch-copies", "user-site-torch", "pythonpath-torch"),
         says=(
             "ImportError: /opt/lib/python3.12/site-packages/flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so: undefined "
             "symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
@@ -254,7 +257,7 @@ ROWS = (
     ),
     KnownError(
         id="numpy-two",
-        pattern=r"Numpy is not available|Failed to initialize NumPy|compiled using NumPy 1\.x cannot be run in NumPy 2"
+        pattern=r"Numpy is not available|Could not infer dtype of numpy\.|expected np\.ndarray \(got numpy\.ndarray\)|Failed to initialize NumPy|compiled using NumPy 1\.x cannot be run in NumPy 2"
         r"|_ARRAY_API not found",
         cause="torch (or another package) was built for NumPy 1 and NumPy 2 is installed, or there is no NumPy at all",
         remedy="Upgrade torch to 2.3 or newer (on Windows 2.4.1), or stay with NumPy 1",
@@ -337,7 +340,7 @@ ROWS = (
     ),
     KnownError(
         id="torchcodec",
-        pattern=r"TorchCodec is required for|Could not load libtorchcodec|torchcodec is not installed"
+        pattern=r"TorchCodec is required for|requires [Tt]orch[Cc]odec|Could not load libtorchcodec|torchcodec is not installed"
         r"|To support (decoding|encoding) audio data, please install 'torchcodec'",
         cause="torchaudio 2.9 and datasets 4 read audio with TorchCodec, which is missing, was built for another torch, or finds "
         "no FFmpeg",
@@ -354,11 +357,12 @@ ROWS = (
         id="name-not-in-this-torch",
         pattern=r"cannot import name '\w{1,80}' from 'torch(\.[\w.]{1,80})?'(?! \(unknown)|cannot import name '\w{1,80}' from 'torch\.[\w.]{1,80}' \(unknown|module 'torch(\.[\w.]{1,80})?' has no attribute"
         r" '(?!__version__|__file__|__path__)\w{1,80}['`]|No module named 'torch\.[\w.]{1,80}'|No module named 'torch\._six'",
-        cause="The code, or a package that it imports, uses a name that the installed torch does not have: it was written for "
-        "a newer or an older release",
-        remedy="Run `torchlift migrate --check` on the code, which knows what was removed; upgrade the package, or torch where "
-        "the name is newer",
-        checks=("several-torch-copies", "companion-mismatch"),
+        cause="The installed torch does not have that name",
+        remedy="See which torch runs, and who asks: the last File lines of the traceback",
+        command="python -c 'import torch; print(torch.__version__, torch.__file__)'",
+        causes=CAUSES,
+        reads=read_name,
+        checks=("several-torch-copies", "companion-mismatch", "jetson-wheel"),
         says=(
             "ModuleNotFoundError: No module named 'torch._six'",
             "AttributeError: module 'torch' has no attribute 'float8_e4m3fn'",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_running import NO_AMD_CARD, ROCM_FAILED
 from torchlift.doctor.errors.known.more_causes import XPU_LOST
 from torchlift.doctor.errors.known_error import NO_MODULE, UNREAD, KnownError, thread, torch_file
 
@@ -92,11 +93,11 @@ ROWS = (
     ),
     KnownError(
         id="no-hip-gpus",
+        causes=NO_AMD_CARD,
         pattern=r"No HIP GPUs are available|hipErrorNoDevice|no ROCm-capable device is detected|No CUDA GPUs are available[^\0]{0,120}c10/hip",
-        cause="ROCm sees no AMD GPU: the user is not in the groups render and video, the container was not given /dev/kfd and "
-        "/dev/dri, HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES hide it, the kernel module amdgpu is not loaded, or the card is not supported",
-        remedy="rocminfo shows whether ROCm sees it at all; ls -l /dev/kfd /dev/dri and id show devices and groups. Join the groups and log in again, or start the container with --device /dev/kfd --device /dev/dri --group-add video; a card (often the processor's own graphics) that is not in the list of supported ones: HSA_OVERRIDE_GFX_VERSION of the nearest one (10.3.0, 11.0.0), at one's own risk",
-        command="sudo usermod -aG render,video $USER",
+        cause="ROCm shows this process no AMD GPU",
+        remedy="See whether ROCm sees it at all: rocminfo | grep -E 'gfx|Marketing'; ls -l /dev/kfd /dev/dri; id",
+        command="rocminfo | grep -E 'gfx|Marketing'; ls -l /dev/kfd /dev/dri; id",
         checks=("device-permissions", "torch-other-vendor"),
         says=("RuntimeError: No HIP GPUs are available",),
         sources=(
@@ -106,11 +107,11 @@ ROWS = (
     ),
     KnownError(
         id="miopen-failure",
+        causes=ROCM_FAILED,
         pattern=r"miopenStatus\w{1,40}|MIOpen\(HIP\): Error|MIOpen Error",
         cause="MIOpen, AMD's library of convolutions, could not build or find a kernel for this card",
-        remedy="Delete ~/.cache/miopen and try again; MIOPEN_FIND_MODE=FAST avoids the search; install the torch for a ROCm that "
-        "supports the card",
-        checks=("gpu-architecture",),
+        remedy="See which card and ROCm these are",
+        checks=("gpu-architecture", "library-path"),
         says=(
             "RuntimeError: miopenStatusUnknownError",
             "MIOpen(HIP): Error [Compile] 'hiprtcCompileProgram(prog.get(), c_options)'",

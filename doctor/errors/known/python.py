@@ -54,7 +54,7 @@ ROWS = (
     ),
     KnownError(
         id="newer-python-wanted",
-        pattern=r"unsupported operand type\(s\) for \|: '(?:type|NoneType|_GenericAlias|ABCMeta|builtin_function_or_method|_UnionGenericAlias|TensorType|_TensorMeta)' and|TypeError: '(?:type|ABCMeta|_TensorMeta|builtin_function_or_method|collections\.\w{1,20})' object is not subscriptable|cannot import name '(?P<name>Self|Literal|Annotated|TypeAlias|ParamSpec|override|Protocol|TypedDict|Final|NotRequired|Required|Unpack|TypeVarTuple|StrEnum|batched|Concatenate|TypeGuard|assert_never|reveal_type|Never|cached_property|cache)' from '(?:typing|enum|itertools|functools)'|No module named '(?P<name2>tomllib|zoneinfo|graphlib|importlib\.metadata|importlib\.resources\.abc|dataclasses|contextvars)'|'str' object has no attribute 'removeprefix'|'str' object has no attribute 'removesuffix'|dataclass\(\) got an unexpected keyword argument '(?:slots|kw_only)'|zip\(\) takes no keyword arguments|zip\(\) got an unexpected keyword argument 'strict'",
+        pattern=r"future feature annotations is not defined|unsupported operand type\(s\) for \|: '(?:type|NoneType|_GenericAlias|ABCMeta|builtin_function_or_method|_UnionGenericAlias|TensorType|_TensorMeta)' and|TypeError: '(?:type|ABCMeta|_TensorMeta|builtin_function_or_method|collections\.\w{1,20})' object is not subscriptable|cannot import name '(?P<name>Self|Literal|Annotated|TypeAlias|ParamSpec|override|Protocol|TypedDict|Final|NotRequired|Required|Unpack|TypeVarTuple|StrEnum|batched|Concatenate|TypeGuard|assert_never|reveal_type|Never|cached_property|cache)' from '(?:typing|enum|itertools|functools)'|No module named '(?P<name2>tomllib|zoneinfo|graphlib|importlib\.metadata|importlib\.resources\.abc|dataclasses|contextvars)'|'str' object has no attribute 'removeprefix'|'str' object has no attribute 'removesuffix'|dataclass\(\) got an unexpected keyword argument '(?:slots|kw_only)'|zip\(\) takes no keyword arguments|zip\(\) got an unexpected keyword argument 'strict'",
         cause="The code uses what a newer Python has: `X | Y` in types since 3.10, list[int] since 3.9, match since 3.10, Self, tomllib and StrEnum since 3.11, override and batched since 3.12; this Python is older",
         remedy="Make the environment with the Python that the package names (python --version shows this one; 3.11 and 3.12 have torch's newest releases), or take the last release of the package for this Python: pip install 'PACKAGE<NEXT'",
         command="python --version",
@@ -148,7 +148,7 @@ ROWS = (
     ),
     KnownError(
         id="numpy-aliases",
-        pattern=r"module 'numpy' has no attribute '(bool|int|float|object|complex|str|long|unicode|bool8|float_|product|cumproduct|Inf|NaN"
+        pattern=r"was removed in the NumPy 2\.0 release|module 'numpy' has no attribute '(bool|int|float|object|complex|str|long|unicode|bool8|float_|product|cumproduct|Inf|NaN"
         r"|infty|in1d|trapz|row_stack)'|`np\.(bool|int|float|object|Inf|NaN|float_)` was (a deprecated alias|removed in the NumPy 2\.0)",
         cause="A package uses names of NumPy that NumPy 1.24 (np.bool, np.int) or 2.0 (np.Inf, np.float_) took out",
         remedy="Upgrade the package; in your own code write bool, int, np.inf. Else pin NumPy: below 1.24 for the first, below 2 for the others",

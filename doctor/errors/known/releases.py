@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_loading import NOT_IN_THE_PACKAGE
+from torchlift.doctor.errors.known.causes_of_running import OWN_IMPORT
 from torchlift.doctor.errors.known_error import KnownError, thread
+from torchlift.doctor.errors.name_history import read_argument
 
 _READ = "2026-11-26"
 _UNREAD = f"the wording as programs print it; no thread was read for it, {_READ}"
@@ -42,9 +45,10 @@ ROWS = (
     ),
     KnownError(
         id="import-of-itself",
+        causes=OWN_IMPORT,
         pattern=r"cannot import name '(?P<name>\w{1,80})' from partially initialized module '(?P<package>[\w.]{1,80})'|partially initialized module '(?P<package2>[\w.]{1,80})' has no attribute",
-        cause="{package} is imported while its own import has not ended: a file of the program bears its name and was taken for it, an import inside it failed before (further up), or two modules import each other",
-        remedy="Look whether a file or folder {package}(.py) lies beside the program, and rename it; else read the first exception above, and install {package} anew",
+        cause="{package} is imported while its own import has not ended",
+        remedy="Look at the path in the message, and at what stands before it",
         command="python -c 'import {package}; print({package}.__file__)'",
         says=(
             "ImportError: cannot import name 'Llama' from partially initialized module 'llama_cpp' (most likely due to a circular import)",
@@ -99,8 +103,10 @@ ROWS = (
         id="argument-of-another-release",
         pattern=r"TypeError: (?P<function>(?:torch\.)?(?:_?[a-z_]{1,20}\.)?(?:GradScaler|ReduceLROnPlateau|Accelerator|TrainingArguments|Trainer|SFTTrainer|SFTConfig|GRPOConfig|DPOTrainer|PPOTrainer|PPOConfig|LoraConfig|BitsAndBytesConfig|Seq2Seq\w{1,20}|DataLoader|FullyShardedDataParallel|DistributedDataParallel|Client|AsyncClient|OpenAI|StableDiffusion\w{1,30}|AutoencoderKL|UNet\w{1,20}|DynamicCache|LLM|EngineArgs|SamplingParams|ModelCheckpoint|LightningModule|EarlyStopping|CosineAnnealing\w{0,20}|StepLR|LRScheduler|AdamW?)\.__init__|(?:torch\.|_pytree\.)?(?:scaled_dot_product_attention|meshgrid|linspace|arange|load|compile|export|stft|istft|norm|svd|qr|eig|solve|cdist|interpolate|grid_sample|one_hot|register_pytree_node|_register_pytree_node|init_process_group|checkpoint|clip_grad_norm_|autocast|custom_fwd|custom_bwd|from_pretrained|hf_hub_download|snapshot_download|prepare_inputs_for_generation|flash_attn_func|flash_attn_varlen_func|rotary_kernel|load_dataset|resize|mel|melspectrogram|make_grid|save_image|draw_bounding_boxes))\(\) (?:got an unexpected keyword argument '(?P<name>\w{1,60})'|missing \d{1,2} required (?:positional|keyword-only) arguments?:? ['\"](?P<name2>\w{1,60})['\"]|takes (?:from )?\d{1,2}[^\n]{0,30} positional)"
         r"|TypeError: (?P<function2>__init__|forward|\w{1,40}\.forward)\(\) got an unexpected keyword argument '(?P<name3>dispatch_batches|even_batches|use_seedable_sampler|evaluation_strategy|eval_strategy|proxies|tokenizer|processing_class|cache_position|position_embeddings|past_key_values|attn_implementation|torch_dtype|use_auth_token|serialized_type_name|load_in_8bit|load_in_4bit|gradient_checkpointing_kwargs|dataset_text_field|max_seq_length|progress_bar_refresh_rate|gpus|resume_from_checkpoint|strategy|verbose|device_map|use_fast|norm_type|enable_gqa)'",
-        cause="{function} of the release that is installed does not take the argument {name} (or wants it): the code that calls it was written for an older or newer release of that package",
+        cause="{function} of the release that is installed does not take the argument {name} (or wants it)",
         remedy="Find the package of {function} (python -m pip show PACKAGE) and the release that the caller's requirements name; upgrade caller and package together. Known ones: dispatch_batches: transformers 4.45 and newer for accelerate 1.0; evaluation_strategy is eval_strategy since transformers 4.46; tokenizer is processing_class since 4.46 (trl 0.13); proxies: openai 1.56 and newer, or httpx<0.28; enable_gqa: torch 2.5 and newer; verbose of schedulers left torch in 2.7; serialized_type_name: torch 2.2 and newer; gpus of Trainer is devices since Lightning 2; steps of linspace has to be given since torch 1.11",
+        causes=NOT_IN_THE_PACKAGE,
+        reads=read_argument,
         command="python -m pip check",
         says=(
             "TypeError: Accelerator.__init__() got an unexpected keyword argument 'dispatch_batches'",
@@ -130,10 +136,10 @@ ROWS = (
     ),
     KnownError(
         id="any-name",
+        causes=NOT_IN_THE_PACKAGE,
         pattern=r"cannot import name '?(?P<name>\w{1,80})'?(?: from (?:partially initialized module )?'(?P<package>[\w.]{1,80})')|module '(?P<package2>[\w.]{1,80})' has no attribute '(?P<name2>\w{1,80})|cannot import name '?(?P<name3>\w{1,80})'?(?P<package3>)(?! from)",
-        cause="The package {package} that is installed has no {name}: the code was written for a newer or an older release of it (or a file of the program bears the name of the package)",
-        remedy="python -m pip show {package} says which release is here. If a package asks for the name, upgrade that package and {package} together; if the program does, install the release that its requirements "
-        "name, or one of the time when it was written (python -m pip index versions {package}). The path in the message shows whether it is the package or a file of the program",
+        cause="The package {package} that is imported has no {name}",
+        remedy="See which release is here and where it lies; the path in the message, if there is one, shows whether it is the package or a file of the program",
         command="python -m pip show {package}",
         says=(
             "ImportError: cannot import name 'GuiHandle' from 'viser' (/env/lib/python3.8/site-packages/viser/__init__.py)",

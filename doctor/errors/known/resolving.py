@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_installing import BUILD_FAILED, NO_SOLUTION
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread
 
 _PIP = "pip 23.2.1, pip/_internal, read 2026-11-23"
@@ -36,15 +37,13 @@ ROWS = (
     ),
     KnownError(
         id="torch-extension-wheel",
+        causes=BUILD_FAILED,
         pattern=rf"Failed building (editable |wheel )for (?P<package>({_WITH_TORCH}))\b|Could not build wheels for (?P<package2>({_WITH_TORCH}))\b"
         rf"|Failed to build:? [`']?(?P<package3>({_WITH_TORCH}))\b|pyproject\.toml based projects \((?P<package4>({_WITH_TORCH}))\b",
-        cause="{package} is compiled against torch when it is installed, and that failed; the compiler's or setup's first error stands above. Most often, in this order: pip "
-        "built it apart from torch (no --no-build-isolation), nvcc is missing or of another CUDA than torch's, the C++ compiler is too new, too old or missing, memory "
-        "ran out (MAX_JOBS), or this release of {package} is too old for this torch",
-        remedy="Install torch first, check that `nvcc --version` says the release of `python -c 'import torch; print(torch.version.cuda)'`, then build with --no-build-isolation; or "
-        "take a wheel that names this torch, CUDA and Python",
+        cause="{package} is compiled against torch when it is installed, and that failed; the compiler's or setup's first error stands above",
+        remedy="Take a wheel that names this torch, CUDA and Python, where {package} has such; else install torch first, see that `nvcc --version` says the release of `python -c 'import torch; print(torch.version.cuda)'`, and build with --no-build-isolation",
         command="MAX_JOBS=4 pip install -v --no-build-isolation {package}",
-        checks=("toolkit-mismatch", "host-compiler", "torch-cpu-build"),
+        checks=("toolkit-mismatch", "host-compiler", "torch-cpu-build", "python-version", "python-platform"),
         says=(
             "ERROR: Failed building wheel for detectron2",
             "ERROR: Failed to build installable wheels for some pyproject.toml based projects (detectron2)",
@@ -74,13 +73,13 @@ ROWS = (
     ),
     KnownError(
         id="package-without-wheel",
+        causes=BUILD_FAILED,
         pattern=rf"Failed building (editable |wheel )for (?P<package>({_COMPILED}))\b|Could not build wheels for (?P<package2>({_COMPILED}))\b|Failed to build:? [`']?(?P<package3>({_COMPILED}))\b"
         rf"|pyproject\.toml based projects \((?P<package4>({_COMPILED}))\b",
-        cause="There is no wheel of this release of {package} for this Python, so pip tried to compile it: the pinned release is older than the Python, or the package has no wheels "
-        "for this platform and lacks its compiler or libraries",
-        remedy="Loosen the pin so that a release with a wheel for this Python is taken, or use an older Python; else install what its first error above asks for",
+        cause="There is no wheel of this release of {package} for this Python or system, so that pip tried to compile it",
+        remedy="Ask for a release with a wheel: the command fails where there is none",
         command="pip install --only-binary :all: {package}",
-        checks=("python-version", "python-platform", "host-compiler"),
+        checks=("python-version", "python-platform", "host-compiler", "toolkit-mismatch"),
         says=("ERROR: Failed building wheel for numpy", "  ERROR: Failed building wheel for soxr"),
         sources=(UNREAD, _PIP),
         likely=True,
@@ -100,10 +99,11 @@ ROWS = (
     ),
     KnownError(
         id="conflicting-requirements",
+        causes=NO_SOLUTION,
         pattern=r"ResolutionImpossible|Cannot install (?P<packages>[^\n]{1,160}) because these package versions have conflicting dependencies|The conflict is caused by:",
-        cause="Two requirements ask for different releases of one package, and no set satisfies both; the lines below `The conflict is caused by` say which",
-        remedy="Loosen the pin of one, or use a release of the one that allows the other; where torch is in it, ask `torchlift migrate` which pins can rise together",
-        checks=("companion-mismatch",),
+        cause="The requirements exclude each other, so that no set of releases satisfies all of them; the lines below `The conflict is caused by` say which",
+        remedy="Read those lines to the end; python -m pip install -r requirements.txt --dry-run shows them again",
+        checks=("companion-mismatch", "python-version", "python-platform"),
         says=(
             "ERROR: Cannot install -r requirements.txt (line 3) and torch==2.1.0 because these package versions have conflicting dependencies.",
             "ERROR: ResolutionImpossible: for help visit https://pip.pypa.io/en/latest/topics/dependency-resolution/#dealing-with-dependency-conflicts",
@@ -239,9 +239,10 @@ ROWS = (
     ),
     KnownError(
         id="poetry-candidates",
+        causes=NO_SOLUTION,
         pattern=r"Unable to find installation candidates for (?P<package>[\w-]{1,60})|SolverProblemError|version solving failed",
-        cause="Poetry found no release (or no wheel for this Python and platform) that satisfies what is asked",
-        remedy="Look at the last lines of its explanation; give torch's index as a source of its own with priority explicit, and narrow requires-python to what torch supports",
+        cause="Poetry found no release (or no file for this Python and platform) that satisfies what is asked",
+        remedy="Read the last lines of its explanation (poetry lock -vvv shows more); requires-python has to lie within what torch supports, and torch's index is a source of its own with priority explicit",
         checks=("python-version", "python-platform"),
         says=(
             "Unable to find installation candidates for torch (2.1.0+cu118)",
@@ -251,11 +252,10 @@ ROWS = (
     ),
     KnownError(
         id="uv-no-solution",
+        causes=NO_SOLUTION,
         pattern=r"No solution found when resolving (dependencies|tool dependencies|script dependencies)",
-        cause="uv found no set of packages that satisfies all requirements; the tree below says which two exclude each other (a pin of torch, Python's release, or an index that has "
-        "only some releases)",
-        remedy="Loosen the pin that the tree ends with; give torch's index under [[tool.uv.index]] with explicit = true and [tool.uv.sources]; --index-strategy unsafe-best-match looks in all "
-        "indexes; requires-python has to be what torch supports",
+        cause="uv found no set of packages that satisfies all requirements; the tree below says which exclude each other",
+        remedy="Read the last `we can conclude` and what stands before it",
         checks=("python-version", "python-platform"),
         says=(
             "  x No solution found when resolving dependencies:\n  ╰─▶ Because only the following versions of example are available",
@@ -264,10 +264,11 @@ ROWS = (
     ),
     KnownError(
         id="uv-build-failed",
+        causes=BUILD_FAILED,
         pattern=r"The build backend returned an error|Call to `[\w.:]{1,60}\.(build_wheel|build_editable|get_requires_for_build_wheel|prepare_metadata_for_build_wheel)` failed|depends on `?torch`?, but doesn't declare it as a build dependency",
-        cause="uv built a package apart from the environment, and its setup failed; its own error stands below. Where it says that torch is missing: the package needs torch to be built",
-        remedy="Install torch first, then: uv pip install --no-build-isolation PACKAGE; in projects: [tool.uv] no-build-isolation-package, or extra-build-dependencies with torch",
-        checks=("toolkit-mismatch", "host-compiler"),
+        cause="uv built a package apart from the environment, and its setup failed; its own error stands below",
+        remedy="Read it from the top. torch is missing there: install torch first, then uv pip install --no-build-isolation PACKAGE; in projects: [tool.uv] no-build-isolation-package, or extra-build-dependencies with torch",
+        checks=("toolkit-mismatch", "host-compiler", "python-version", "python-platform"),
         says=(
             "  x Failed to build `x==0.1`\n  ├─▶ The build backend returned an error\n  ╰─▶ Call to `setuptools.build_meta:__legacy__.build_wheel` failed (exit status: 1)",
         ),

@@ -74,7 +74,7 @@ ROWS = (
     ),
     KnownError(
         id="model-type-unknown",
-        pattern=r"but Transformers does not recognize this architecture|Unrecognized model in .{1,200}Should have a `model_type` key|Tokenizer class \w{1,60} does not exist or is not currently imported|Unrecognized configuration class <class",
+        pattern=r"but Transformers does not recognize this architecture|Unrecognized model in .{1,200}Should have a `model_type` key|Tokenizer class \w{1,60} does not exist or is not currently imported|Unrecognized configuration class <class|configuration_auto\.py[^\0]{0,600}?KeyError: '(?P<name>\w{1,40})'",
         cause="The model is newer than the installed Transformers (or the folder has no config.json of a model)",
         remedy="Upgrade Transformers; where the model's page asks for trust_remote_code or a branch, follow it",
         command="python -m pip install --upgrade transformers",
@@ -86,7 +86,7 @@ ROWS = (
     ),
     KnownError(
         id="hub-unreachable",
-        pattern=r"We couldn't connect to '?https://(huggingface\.co|hf-mirror\.com)|LocalEntryNotFoundError|OfflineModeIsEnabled|outgoing traffic has been disabled|Can't load .{1,40} for '[^'\n]{1,100}'\. If you were trying to load it from|An error happened while trying to locate the file on the Hub",
+        pattern=r"We couldn't connect to '?https://(huggingface\.co|hf-mirror\.com)|LocalEntryNotFoundError|host='(?:cdn-lfs\.|hf\.)?huggingface\.co'[^\n]{0,200}(?:Max retries|timed out|Connection)|OfflineModeIsEnabled|outgoing traffic has been disabled|Can't load .{1,40} for '[^'\n]{1,100}'\. If you were trying to load it from|An error happened while trying to locate the file on the Hub",
         cause="The model is not in the local cache, and Hugging Face's hub is not reached: no network, a proxy, offline mode (HF_HUB_OFFLINE), or the name is wrong or a local folder is in the way",
         remedy="Fetch it where there is a network (hf download NAME) and set HF_HOME to that cache; a proxy by HTTPS_PROXY, a mirror by HF_ENDPOINT; unset HF_HUB_OFFLINE",
         command="hf download NAME",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_running import KILLED
 from torchlift.doctor.errors.known.several_causes import CRASHED
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 
@@ -10,11 +11,20 @@ _NTSTATUS = "learn.microsoft.com, NTSTATUS values, by their names; no thread was
 ROWS = (
     KnownError(
         id="windows-access-violation",
+        causes=CRASHED,
         pattern=r"(code|status):? ?[=(]?(-1073741819|3221225477|0xC0000005)\b|Windows fatal exception: access violation|OSError: exception: access violation",
-        cause="A compiled part read memory that is not its own, and Windows ended the process: two packages bring different copies of one DLL, or one is for another torch, Python or driver",
-        remedy="Run `python -X faulthandler PROGRAM`, which names the import or call; import torch first; update the GPU's driver, and reinstall the package that is named for this torch",
+        cause="A compiled part read memory that is not its own, and Windows ended the process",
+        remedy="Run it with faulthandler, which names the import or call",
         command="python -X faulthandler PROGRAM",
-        checks=("extension-abi", "companion-mismatch"),
+        checks=(
+            "extension-abi",
+            "companion-mismatch",
+            "conda-pip-mix",
+            "preloaded-libraries",
+            "two-nvidia-families",
+            "library-path",
+            "several-torch-copies",
+        ),
         says=("Process finished with exit code -1073741819 (0xC0000005)",),
         sources=(
             thread("pytorch/pytorch", 157775, "2025-07-08"),
@@ -81,11 +91,20 @@ ROWS = (
     ),
     KnownError(
         id="crash-dump-of-python",
+        causes=CRASHED,
         pattern=r"Fatal Python error: (?P<name>Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception|Floating-point exception)",
-        cause="A compiled part crashed ({name}), and this is Python's list of where every thread was: the one that crashed is `Current thread`, its first line is the call or import that did it, and `Extension modules:` at the end names all that were loaded",
-        remedy="Look at the first frames below `Current thread` (`<no Python frame>`: a thread of a library; then look at the others and at the modules). In an import: reinstall that package for this torch and Python, and try it alone (python -c 'import NAME'). In a call: two copies of OpenMP, protobuf, Arrow or CUDA in one process are common (import that package before torch, or after it), too small a stack (ulimit -s), on a Mac num_proc or DataLoader workers by fork (OBJC_DISABLE_INITIALIZE_FORK_SAFETY=YES, num_proc=1)",
+        cause="A compiled part crashed ({name}), and this is Python's list of where every thread was: `Current thread` crashed, its first line is the call or import that did it, and `Extension modules:` at the end names all that were loaded",
+        remedy="Read the first frames below `Current thread` (`<no Python frame>`: a thread of a library; then those of the others and the modules). On a Mac also: num_proc=1, OBJC_DISABLE_INITIALIZE_FORK_SAFETY=YES",
         command="python -X faulthandler -c 'import NAME'",
-        checks=("extension-abi", "two-nvidia-families", "library-path", "several-torch-copies", "conda-pip-mix"),
+        checks=(
+            "extension-abi",
+            "two-nvidia-families",
+            "library-path",
+            "several-torch-copies",
+            "conda-pip-mix",
+            "companion-mismatch",
+            "preloaded-libraries",
+        ),
         says=("Fatal Python error: Segmentation fault\n\nCurrent thread 0x00007f1 (most recent call first):",),
         sources=(thread("huggingface/datasets", 6858), UNREAD),
         likely=True,
@@ -102,33 +121,11 @@ ROWS = (
         likely=True,
     ),
     KnownError(
-        id="segmentation-fault-exit",
-        causes=CRASHED,
-        pattern=r"exitcode ?: -11\b|\(exitcode: -11\)|Signal 11 \(SIGSEGV\)|exit(ed with)? (code|status) 139\b|return code = -11\b|is killed by signal: Segmentation fault|exited with signal SIGSEGV|died with <Signals\.SIGSEGV",
-        cause="A compiled part crashed (SIGSEGV) and could not say where",
-        remedy="Run it with faulthandler, which prints the Python line and the modules at the crash; gdb -ex run -ex bt --args python PROGRAM names the library",
-        command="PYTHONFAULTHANDLER=1 python PROGRAM",
-        checks=(
-            "extension-abi",
-            "companion-mismatch",
-            "conda-pip-mix",
-            "preloaded-libraries",
-            "two-nvidia-families",
-            "library-path",
-            "several-torch-copies",
-        ),
-        says=(
-            "exitcode  : -11 (pid: 14750)",
-            "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Segmentation fault.",
-        ),
-        sources=(torch_file("torch/distributed/elastic/multiprocessing/errors/__init__.py"),),
-        likely=True,
-    ),
-    KnownError(
         id="container-killed",
-        pattern=r"exit(ed with|ed)? \(?(code|status):? \(?137\b|returned a non-zero code: 137\b|exit code: 137\b|Exit Code: 137\b|^Killed$|: line \d{1,6}: {1,4}\d{1,9} Killed\b",
-        cause="The process was killed by the system (signal 9): the memory of the host or the container's limit was used up, or someone stopped it",
-        remedy="Give it more memory (Docker Desktop's settings, --memory, the pod's limit), use fewer workers and smaller batches, load files with mmap; builds with MAX_JOBS=1; dmesg says whether it was the OOM killer",
+        causes=KILLED,
+        pattern=r"exit(ed with|ed)? \(?(code|status):? \(?137\b|returned a non-zero code: 137\b|exit code: 137\b|Exit Code: 137\b|^Killed$|zsh: killed\b|: line \d{1,6}: {1,4}\d{1,9} Killed\b",
+        cause="The process was ended from outside by SIGKILL, nearly always for want of main memory",
+        remedy="Look at the kernel log of that minute",
         command="sudo dmesg -T | grep -i 'out of memory\\|oom' | tail",
         checks=("shm-size",),
         says=(
@@ -247,12 +244,20 @@ ROWS = (
     ),
     KnownError(
         id="heap-corrupted",
+        causes=CRASHED,
         pattern=r"munmap_chunk\(\): invalid pointer|free\(\): (invalid (pointer|size|next size)|corrupted)|double free or corruption|corrupted size vs\. prev_size|malloc\(\): (corrupted|invalid|unaligned|mismatching|memory corruption)|malloc_consolidate\(\)|corrupted double-linked list",
-        cause="Two compiled parts in the process manage memory differently: two copies of one library (libstdc++, protobuf, OpenMP, OpenCV, CUDA) or one extension for another torch; rarely, a defect of one of them",
-        remedy="Run `PYTHONFAULTHANDLER=1 python PROGRAM`: the Python line at the crash names the package; install that one for this torch, change the order of imports (torch first, or the package that crashes before torch), "
-        "and keep one of opencv-python and opencv-python-headless, and one of conda's and pip's copies. If it is only at the end of a program that did its work, it does no harm",
+        cause="The memory of the process is damaged: two compiled parts manage it differently, or one writes outside of its own. Only at the end of a program that did its work, it does no harm",
+        remedy="Run it with faulthandler: the Python line at the crash names the package",
         command="PYTHONFAULTHANDLER=1 python PROGRAM",
-        checks=("extension-abi", "conda-pip-mix", "preloaded-libraries"),
+        checks=(
+            "extension-abi",
+            "conda-pip-mix",
+            "preloaded-libraries",
+            "companion-mismatch",
+            "two-nvidia-families",
+            "library-path",
+            "several-torch-copies",
+        ),
         says=("free(): invalid pointer", "munmap_chunk(): invalid pointer", "double free or corruption (!prev)"),
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
         likely=True,
@@ -260,7 +265,7 @@ ROWS = (
     KnownError(
         id="segmentation-fault",
         causes=CRASHED,
-        pattern=r"[Ss]egmentation fault \(core dumped\)|Caught signal 11 \([Ss]egmentation fault|signal (11|SIGSEGV)|SIGSEGV\b|is killed by signal: Segmentation fault|Segmentation fault: 11|zsh: segmentation fault|srun: error: \S{1,60}: tasks? [\d,-]{1,40}: Segmentation fault",
+        pattern=r"[Ss]egmentation fault \(core dumped\)|Caught signal 11 \([Ss]egmentation fault|signal (11|SIGSEGV)|SIGSEGV\b|is killed by signal: Segmentation fault|Segmentation fault: 11|zsh: segmentation fault|srun: error: \S{1,60}: tasks? [\d,-]{1,40}: Segmentation fault|(?:^|\s)segmentation fault {1,4}(?:\(core dumped\) {0,4})?(?:\./|/|python|\w{1,40} \S{1,80}\.py)|exitcode ?: -11\b|\(exitcode: -11\)|exit(ed with)? (code|status) 139\b|return code = -11\b|exited with signal SIGSEGV|died with <Signals\.SIGSEGV|Segmentation fault. is detected by the operating system|Segmentation fault is detected by|segfault at [\da-f]{1,16} ip ",
         cause="A compiled part crashed (SIGSEGV) and could not say where",
         remedy="Run it with faulthandler, which prints the Python line and the modules at the crash; gdb -ex run -ex bt --args python PROGRAM names the library",
         command="PYTHONFAULTHANDLER=1 python PROGRAM",
@@ -275,6 +280,7 @@ ROWS = (
         ),
         says=(
             "Segmentation fault (core dumped)",
+            "exitcode  : -11 (pid: 14750)",
             "[h100-218-209:2072810:0:2072810] Caught signal 11 (Segmentation fault: tkill(2) or tgkill(2) at address 0x1fa0ea)",
         ),
         sources=(thread("pytorch/pytorch", 147568, "2025-02-26"), thread("pytorch/pytorch", 12376, "2018-10-06")),

@@ -125,7 +125,7 @@ ROWS = (
     ),
     KnownError(
         id="slurm-refused",
-        pattern=rf"(?:sbatch|srun|salloc|scancel|scontrol)(?:\.exe)?: (?:error|fatal): [^\n]{{0,120}}?(?P<term>{'|'.join(text for text, _ in _REASONS)})",
+        pattern=rf"(?:(?:sbatch|srun|salloc|scancel|scontrol)(?:\.exe)?: (?:error|fatal): |Batch job submission failed: |Unable to allocate resources: )[^\n]{{0,120}}?(?P<term>{'|'.join(text for text, _ in _REASONS)})",
         cause="Slurm does not take the request: {meaning}",
         remedy="Correct the #SBATCH line or option that it speaks of; scontrol show partition PARTITION shows what that one takes, sbatch --test-only FILE asks without submitting. Nothing of the program has run yet",
         command="sinfo -o '%P %l %D %c %m %G %f'",

@@ -5,7 +5,8 @@ They give way to every other row. The forms are those of the programs' sources a
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
+from torchlift.doctor.errors.known.causes_of_installing import BUILD_FAILED
+from torchlift.doctor.errors.known_error import UNREAD, Cause, KnownError, thread, torch_file
 
 _READ = "2026-11-26"
 
@@ -43,7 +44,7 @@ _ORT = (
 )  # fmt: skip
 
 
-def _speaker(id: str, pattern: str, cause: str, remedy: str, *says: str, command: str | None = None, sources: tuple[str, ...] = (UNREAD,), checks: tuple[str, ...] = (), terms: tuple[tuple[str, str], ...] = ()) -> KnownError:  # fmt: skip
+def _speaker(id: str, pattern: str, cause: str, remedy: str, *says: str, command: str | None = None, sources: tuple[str, ...] = (UNREAD,), checks: tuple[str, ...] = (), terms: tuple[tuple[str, str], ...] = (), causes: tuple[Cause, ...] = ()) -> KnownError:  # fmt: skip
     return KnownError(
         id=id,
         pattern=pattern,
@@ -54,6 +55,7 @@ def _speaker(id: str, pattern: str, cause: str, remedy: str, *says: str, command
         sources=sources,
         checks=checks,
         terms=terms,
+        causes=causes,
         likely=True,
         general=True,
     )
@@ -77,12 +79,13 @@ ROWS = (
         "link-failed",
         r"collect2: error: ld returned \d|clang\S{0,10}: error: linker command failed|LINK : fatal error LNK1120|error MSB3721|error MSB\d{4}: The command[^\n]{1,400}exited with code|make(?:\[\d\])?: \*\*\* \[[^\]\n]{1,200}\][ :]Error \d|gmake: \*\*\*|ninja: fatal: |ninja: error: ",
         "A build failed; this line is its last word and not the reason",
-        "Look above it, from the top, for the first `error:`, `undefined reference`, `cannot find -l`, `fatal error` or `Killed` (memory: MAX_JOBS=1). cannot find -lNAME: install that library's development files, or put its folder into LIBRARY_PATH; undefined reference: a library is missing on the command or of another release. Into a file: make VERBOSE=1 -j1 2>&1 | tee build.log",
+        "Look above it, from the top, for the first `error:`, `undefined reference`, `cannot find -l`, `fatal error` or `Killed`: that one tells these apart. If it is not there: make VERBOSE=1 -j1 2>&1 | tee build.log (pip: -v), and ask with that file",
         "collect2: error: ld returned 1 exit status",
         "make: *** [Makefile:10: all] Error 2",
         'error MSB3721: The command "nvcc.exe" exited with code 1',
         command="torchlift doctor --explain-error build.log",
-        checks=("toolkit-mismatch", "host-compiler"),
+        causes=BUILD_FAILED,
+        checks=("toolkit-mismatch", "host-compiler", "python-version", "python-platform"),
     ),
     _speaker(
         "compiler-option-not-taken",
@@ -227,7 +230,7 @@ ROWS = (
     ),
     KnownError(
         id="compiler-warning",
-        pattern=r"\.(?:cu|cuh|cpp|cc|cxx|c|h|hpp|inl)(?:\(\d{1,6}\)|:\d{1,6}(?::\d{1,5})?): warning|cc1(?:plus)?: warning|nvcc warning ?:|ptxas (?:/tmp/\S{1,80} )?(?:warning|info)|\bld: warning|clang: warning|Command line warning D\d|warning (?:C\d{4}|LNK\d{4}|#\d{1,5}-D)",
+        pattern=r"\.(?:cu|cuh|cpp|cc|cxx|c|h|hpp|inl)(?:\(\d{1,6}\)|:\d{1,6}(?::\d{1,5})?): warning|cc1(?:plus)?: warning|nvcc warning ?:|ptxas (?:/tmp/\S{1,80} )?(?:warning|info)|\bld: warning|clang: warning|Command line warning D\d|There are no \S{1,40} version bounds defined for CUDA|warning (?:C\d{4}|LNK\d{4}|#\d{1,5}-D)",
         cause="A compiler's warning (many are about the headers of CUDA and torch themselves): it goes on, and this is not why a build failed",
         remedy="Where the build did fail, the reason is the first `error` in the whole output: python -m pip install -v --no-build-isolation PACKAGE 2>&1 | tee build.log, then ask with that file. nvcc's `-std=... flag is not supported` means that the C++ compiler is older than the package wants",
         command="torchlift doctor --explain-error build.log",

@@ -159,7 +159,7 @@ ROWS = (
     KnownError(
         id="stated-device",
         pattern=r"(?:[Rr]equires?|[Nn]eeds?) (?:a |an |at least one )?(?:working |supported |visible )?(?P<device>CUDA|GPU|NVIDIA GPU|NVIDIA|XPU|HPU|NPU|ROCm)[ -](?:GPU|device|accelerator|capable|enabled|runtime|tensors?|support)"
-        r"|(?:must|should|has to|have to) be (?:a |an |on a |on the |on )?(?P<device2>CUDA|GPU|XPU) (?:tensors?|devices?|GPU)|is not a (?P<device5>CUDA) tensor|(?:requires?|needs?) a (?P<device6>GPU)\b"
+        r"|(?:must|should|has to|have to) be (?:a |an |on a |on the |on )?(?P<device2>CUDA|GPU|XPU) (?:tensors?|devices?|GPU)|is not a (?P<device5>CUDA) tensor|[Ee]xpected an? '?(?P<device7>cuda|xpu)'? (?:device|tensor)|(?:requires?|needs?) a (?P<device6>GPU)\b"
         r"|(?:only|Only) (?:be )?(?:supported|available|works?|runs?|run|implemented|used) (?:on|for|with|in) (?:a |the )?(?P<device3>CUDA|GPUs?|NVIDIA|XPU)\b"
         r"|not (?:supported|implemented|available) (?:on|for) (?:the )?(?P<device4>CPU|MPS|mps|XPU)(?: device| backend)?\b",
         cause="The kernel that was asked for exists for another kind of device: no GPU of that kind is visible to torch, or the tensor or model was left in main memory",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_running import COMPILER_STAGE
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 
 _EXC = torch_file("torch/_dynamo/exc.py")
@@ -114,11 +115,10 @@ ROWS = (
     ),
     KnownError(
         id="dynamo-internal",
+        causes=COMPILER_STAGE,
         pattern=r"InternalTorchDynamoError|torch\._dynamo\.exc\.TorchRuntimeError|Dynamo failed to run FX node with fake tensors|Failed running call_(function|method|module)",
-        cause="torch.compile failed at the operation that the message names: it cannot be run with tensors without data (an operator without a fake implementation, a shape or device that "
-        "does not fit), or Dynamo has a defect there",
-        remedy="Run the function without torch.compile: an error in shapes or devices shows there too. Else exclude it with torch.compiler.disable, upgrade torch, or for an operator of your own "
-        "register a fake implementation (torch.library.register_fake)",
+        cause="torch.compile failed at the operation that the message names",
+        remedy="Find the stage: run without it, then with backend='eager', 'aot_eager' and 'inductor'",
         command="TORCHDYNAMO_DISABLE=1 python PROGRAM",
         says=(
             "torch._dynamo.exc.TorchRuntimeError: Failed running call_function <built-in method bmm of type object at 0x7f>(*(FakeTensor(...",
@@ -129,9 +129,10 @@ ROWS = (
     ),
     KnownError(
         id="inductor-lowering",
+        causes=COMPILER_STAGE,
         pattern=r"torch\._inductor\.exc\.LoweringException: |LoweringException: (?P<error>\w{1,40}): |NoValidChoicesError|SubprocException: An exception occurred in a subprocess|MissingOperatorWithoutDecomp",
         cause="Inductor could not turn one operation into code ({error}); the line `target:` names it",
-        remedy="Upgrade torch; compile the rest with torch.compiler.disable on the function that has it, or backend='aot_eager'",
+        remedy="Find the stage: run without the compiler, then with backend='eager', 'aot_eager' and 'inductor'",
         says=("torch._inductor.exc.LoweringException: AssertionError: ",),
         sources=(thread("pytorch/pytorch", 139911), torch_file("torch/_inductor/exc.py")),
         likely=True,
@@ -343,7 +344,7 @@ ROWS = (
     ),
     KnownError(
         id="triton-internal",
-        pattern=r"Internal Triton PTX codegen error|PassManager::run failed|failed to legalize operation '(?P<name>[\w.]{1,60})'|`?ptxas`? (?:failed with error code|raised SIGSEGV)|LLVM ERROR: Cannot select|mlir::\w{1,60}[^\n]{0,80}(?:Assertion|failed)",
+        pattern=r"Internal Triton PTX codegen error|LLVM ERROR: Failed to compute parent layout|python: /(?:project|source|root|build)\S{0,200}/(?:lib|third_party)/\S{1,200}: Assertion|PassManager::run failed|failed to legalize operation '(?P<name>[\w.]{1,60})'|`?ptxas`? (?:failed with error code|raised SIGSEGV)|LLVM ERROR: Cannot select|mlir::\w{1,60}[^\n]{0,80}(?:Assertion|failed)",
         cause="Triton's own compiler failed on a kernel: a defect of this release with this GPU or data type, or a ptxas that does not know the GPU",
         remedy="Take the Triton that torch pins (python -m pip install --force-reinstall triton==$(python -c 'import importlib.metadata as m; print(*[r for r in m.requires(\"torch\") if r.startswith(\"triton\")])' | grep -oE '[0-9.]+' | head -1)), or torch and Triton of a newer release; delete ~/.triton/cache. To "
         "go on without it: TORCH_COMPILE_DISABLE=1, or the library's other backend",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_running import PRODUCT_REFUSED, ROCM_FAILED
 from torchlift.doctor.errors.known.several_causes import XPU_STATUS
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 
@@ -36,7 +37,7 @@ ROWS = (
     ),
     KnownError(
         id="mps-failed-assertion",
-        pattern=r"(MetalPerformanceShaders|MPSCore|MPSNDArray|MPSGraph|IOGPUMetal\w{1,24}|AGX\w{1,24}|MTL\w{1,30}).{0,300}failed assertion|failed assertion `?\[?(MPS|MTL|_MTL|AGX|IOGPU|Completed|A command)|commit an already committed command buffer|command buffer exited with error status|Failed to create (indexing|function|compute) .{0,20}(library|pipeline|state)|Compute function exceeds available temporary registers|failed to compile metal|Error creating (compute )?pipeline",
+        pattern=r"(MetalPerformanceShaders|MPSCore|MPSNDArray|MPSGraph|IOGPUMetal\w{1,24}|AGX\w{1,24}|MTL\w{1,30}).{0,300}failed assertion|failed assertion `?\[?(MPS|MTL|_MTL|AGX|IOGPU|Completed|A command)|^-:\d{1,4}:\d{1,4}: error: |\(mpsFileLoc\)|commit an already committed command buffer|command buffer exited with error status|Failed to create (indexing|function|compute) .{0,20}(library|pipeline|state)|Compute function exceeds available temporary registers|failed to compile metal|Error creating (compute )?pipeline",
         cause="Apple's Metal refused what torch gave it and ended the process: a defect of this torch or macOS at that operation, or two threads that use the GPU at once",
         remedy="Upgrade macOS and torch; use the GPU from one thread; run that operation on the CPU (PYTORCH_ENABLE_MPS_FALLBACK=1 covers missing ones only)",
         command="export PYTORCH_ENABLE_MPS_FALLBACK=1",
@@ -117,10 +118,11 @@ ROWS = (
     ),
     KnownError(
         id="rocm-library-status",
+        causes=ROCM_FAILED,
         pattern=r"\b(?P<name>(HIPBLAS|HIPFFT|HIPSPARSE|HIPSOLVER|ROCBLAS|rocblas|hipblas|HIPRAND|rocsolver|rocsparse|rocfft|ROCFFT|HIPDNN)_?(STATUS|status|PARSE|SETUP|EXEC|INTERNAL|ALLOC|INVALID)_?\w{1,40})\b|rocBLAS error: |hipBLASLt error|hipblaslt error: ",
-        cause="A library of ROCm answered {name}: it has no kernels for this GPU's architecture, was given no memory, or is of another ROCm than torch's",
-        remedy="Compare gcnArchName of torch.cuda.get_device_properties(0) with torch.cuda.get_arch_list(); on consumer cards HSA_OVERRIDE_GFX_VERSION names the nearest architecture that is supported; TORCH_BLAS_PREFER_HIPBLASLT=0 does without hipBLASLt",
-        command="export TORCH_BLAS_PREFER_HIPBLASLT=0",
+        cause="A library of ROCm answered {name}",
+        remedy="See which card and ROCm these are",
+        command="rocminfo | grep gfx; python -c 'import torch; print(torch.version.hip, torch.cuda.get_arch_list())'",
         checks=("gpu-architecture", "torch-other-vendor", "library-path"),
         says=(
             "RuntimeError: CUDA error: HIPBLAS_STATUS_ALLOC_FAILED when calling `hipblasCreate(handle)`",
@@ -178,12 +180,12 @@ ROWS = (
     ),
     KnownError(
         id="cublas-other-status",
+        causes=PRODUCT_REFUSED,
         pattern=r"CUBLAS_STATUS_(?P<name>MAPPING_ERROR|LICENSE_ERROR)|cublas runtime error : (?P<name2>[\w ]{3,60}?) at |cuBLAS API failed with status (?P<name3>(?!15\b)\d{1,3})|Unable to (load|create) .{0,20}cublas",
-        cause="cuBLAS failed ({name}). Most often, in this order: an index was out of range in an earlier call (embedding, labels), no memory is left, cuBLAS is of another CUDA than torch's, it has no kernels for this GPU (RTX 30 needs CUDA "
-        "11, RTX 40 CUDA 11.8, RTX 50 CUDA 12.8)",
-        remedy="Run once with CUDA_LAUNCH_BLOCKING=1 and once on the CPU, which name the wrong index; take other folders of CUDA out of LD_LIBRARY_PATH",
+        cause="cuBLAS failed ({name})",
+        remedy="Run it once with CUDA_LAUNCH_BLOCKING=1, or the same batch on the CPU",
         command="CUDA_LAUNCH_BLOCKING=1 python PROGRAM",
-        checks=("gpu-architecture", "library-path", "memory-in-use", "nvidia-pins"),
+        checks=("gpu-architecture", "library-path", "memory-in-use", "nvidia-pins", "gpu-features"),
         says=(
             "RuntimeError: cublas runtime error : the GPU program failed to execute at /pytorch/aten/src/THC/THCBlas.cu:259",
             "cuBLAS API failed with status 13",

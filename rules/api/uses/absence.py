@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from torchlift.api_changes.before_the_table import EARLIER
+from torchlift.api_changes.changes import gone_names
 from torchlift.rules.analysis.places.order import leaves
-from torchlift.rules.api.tables.before_the_table import EARLIER
-from torchlift.rules.api.tables.changes import gone_names
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView

@@ -14,12 +14,12 @@ import pytest
 from example_project import all_findings, analyse_files
 from torch_programs import TorchPrograms
 
+from torchlift.api_changes import changes
+from torchlift.api_changes.before_the_table import EARLIER
+from torchlift.api_changes.deprecated_in_c import SAID_IN_C
+from torchlift.api_changes.successors import ADVICE
 from torchlift.finding import Severity
-from torchlift.rules.api.tables import changes
-from torchlift.rules.api.tables.before_the_table import EARLIER
-from torchlift.rules.api.tables.deprecated_in_c import SAID_IN_C
 from torchlift.rules.api.tables.moved_names import MOVED_NAMES
-from torchlift.rules.api.tables.successors import ADVICE
 from torchlift.rules.distributed.facts.distributed_names import DISTRIBUTED_NAMES
 from torchlift.rules.registry import all_rules
 from torchlift.search.prefilter import Prefilter
@@ -28,7 +28,7 @@ from torchlift.versions import LATEST, TorchVersion
 from torchlift.view.names import longest_target
 from torchlift.wheels.tables import table
 
-DATA = Path(changes.__file__).parents[1] / "data"
+DATA = Path(changes.__file__).parent / "data"
 FILES = ("gone", "deprecated", "arguments", "added")
 TABLE_RULES = ("TL402", "TL403", "TL404")
 INSTALLED = TorchVersion(2, 13)

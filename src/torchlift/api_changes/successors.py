@@ -6,9 +6,9 @@ sources can know. A name covers everything below it.
 
 from __future__ import annotations
 
+from torchlift.api_changes.changes import must_be_newer
+from torchlift.api_changes.companion_advice import companion_advice
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.api.tables.changes import must_be_newer
-from torchlift.rules.api.tables.companion_advice import companion_advice
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 

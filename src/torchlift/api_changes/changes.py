@@ -12,9 +12,9 @@ from functools import cache
 from pkgutil import get_data
 from typing import Any
 
+from torchlift.api_changes.before_the_table import EARLIER_PARAMETERS
+from torchlift.api_changes.deprecated_in_c import READ_IN, SAID_IN_C
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.api.tables.before_the_table import EARLIER_PARAMETERS
-from torchlift.rules.api.tables.deprecated_in_c import READ_IN, SAID_IN_C
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 
@@ -198,6 +198,21 @@ def changed_parameters() -> dict[str, tuple[ChangedParameter, ...]]:
     return {name: tuple(sorted(rows, key=lambda row: row.since)) for name, rows in found.items()}
 
 
+def parameter_history(function: str, parameter: str) -> tuple[ChangedParameter, ...]:
+    """Releases that gave a parameter to, or took it from, any function or class whose last word is `function`."""
+    found = []
+    for names, since, change, changed, before, after, evidence in _rows("arguments"):
+        old, _, new = changed.partition(" -> ")
+        if change in ("added", "added-required", "removed", "renamed") and old == parameter:
+            for name in names:
+                if name.rpartition(".")[2] == function:
+                    release = release_of(name, since)
+                    found.append(
+                        ChangedParameter(public_name(name), release, change, old, new, before, after, evidence)
+                    )
+    return tuple(found)
+
+
 @cache
 def parameters(text: str) -> ast.arguments:
     """Parameters as the table writes them, parsed."""
@@ -277,7 +292,7 @@ def _rows(name: str) -> list[list[Any]]:
 
 @cache
 def _read(name: str) -> dict[str, Any]:
-    data = get_data("torchlift.rules.api", f"data/{name}.json")  # importlib.resources takes longer than the reading
+    data = get_data("torchlift.api_changes", f"data/{name}.json")  # importlib.resources takes longer than the reading
     assert data is not None
     content: dict[str, Any] = json.loads(data)
     return content

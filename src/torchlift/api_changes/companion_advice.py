@@ -1,6 +1,6 @@
 """What to write instead of names that torchvision, torchaudio, torchtext, torchdata and torchao dropped: kept by hand.
 
-Read in the wheels of the releases that the table names (rules/api/data/companions_gone.json) and of torchcodec 0.17.0, 2026-11-23.
+Read in the wheels of the releases that the table names (src/torchlift/api_changes/data/companions_gone.json) and of torchcodec 0.17.0, 2026-11-23.
 A name covers everything below it.
 """
 

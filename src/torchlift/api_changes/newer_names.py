@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from torchlift.rules.api.tables.changes import first_releases
+from torchlift.api_changes.changes import first_releases
 from torchlift.versions import TorchVersion
 
 # Devices that plugins brought before torch did.

@@ -1,0 +1,163 @@
+"""Why installing, building and solving fail: what each of the reasons prints above the line that all of them end with."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import Cause
+
+NO_FILE_TO_INSTALL = (
+    Cause(
+        "This Python is newer or older than those that the release has files for",
+        "python --version is not among the cp3XX of the files on pypi.org (Download files); `from versions:` lists other releases only, or pip says `require a different python version`",
+        "make an environment with a Python that the release names (conda create -n new python=3.11, uv venv --python 3.11), or take a release out of the list behind `from versions:`",
+        seen=r"different python version|from versions: \d|Requires-Python",
+        checks=("python-version",),
+    ),
+    Cause(
+        "There is no such package under that name, or a word of the command was taken for one",
+        "`from versions: none`, and https://pypi.org/project/NAME is not found or empty",
+        "look for the name that installs it (a module's name is often another: cv2 is opencv-python, yaml pyyaml), or install its repository: pip install git+URL",
+        seen=r"requirement (?:install|pip|python|--?\w)\b",
+    ),
+    Cause(
+        "The release has no file for this system or processor (Windows, macOS, Arm, 32 bits, musl)",
+        "the files on pypi.org name manylinux_x86_64 only, and python -c 'import platform, struct; print(platform.platform(), struct.calcsize(\"P\") * 8)' shows something else",
+        "run it on Linux (WSL 2, a container), take a release or a fork that has a file for this system, or build it from its repository",
+        seen=r"[A-Z]:\\|/Users/|macOS|[Mm]ac|Windows|aarch64|arm64|32-bit",
+        checks=("python-platform", "glibc-too-old"),
+    ),
+    Cause(
+        "Another index than PyPI was asked, which does not have it",
+        "`Looking in indexes:` above, or python -m pip config list and env | grep -i index name one; torch's own index has torch's packages only",
+        "add the other one: --extra-index-url https://pypi.org/simple, or ask PyPI alone: --index-url https://pypi.org/simple",
+        seen=r"Looking in indexes: (?!https?://pypi)",
+    ),
+    Cause(
+        "That release was withdrawn or never made",
+        "pip index versions NAME (without the pin) lists its neighbours; pip says `yanked`",
+        "loosen the pin to a neighbour: NAME>=RELEASE, or the one before it",
+        seen=r"[Yy]anked",
+    ),
+)
+
+BUILD_FAILED = (
+    Cause(
+        "The package's setup needs torch (or NumPy, packaging, wheel), and pip builds it in an empty environment",
+        "above stands ModuleNotFoundError: No module named 'torch'",
+        "install torch first, then pip install --no-build-isolation PACKAGE (with setuptools, wheel, packaging and ninja installed)",
+        seen=r"No module named '?(?:torch|numpy|packaging|wheel|psutil|pybind11|Cython)\b",
+    ),
+    Cause(
+        "There is no wheel for this Python or system, and the sources are for another one",
+        "pypi.org lists no file of that release for this Python and system (python --version); above stands ImpImporter, distutils, use_2to3, a SyntaxError, or a name of Python's or NumPy's C interface that is not declared",
+        "take a release that has a wheel for this Python, or a Python that the pinned release has one for (3.10 and 3.11 have most of the older ones)",
+        seen=r"ImpImporter|distutils|use_2to3|SyntaxError|cp31[2-9]|[Pp]ython ?3\.?1[2-9]|python2\.7|Python 2\.7",
+        checks=("python-version", "python-platform"),
+    ),
+    Cause(
+        "The compiler or the CUDA toolkit is missing, too new, too old, or of another CUDA than torch's",
+        "above stands error: command 'gcc' (cl.exe, nvcc) failed, Microsoft Visual C++ 14.0, CUDA_HOME, unsupported GNU version, or mismatches the version that was used to compile PyTorch; nvcc --version and python -c 'import torch; print(torch.version.cuda)' differ",
+        "install g++ (Windows: Build Tools of Visual Studio with C++) and the toolkit of torch's CUDA, export CUDA_HOME; CC=gcc-12 CXX=g++-12 where the compiler is too new",
+        seen=r"nvcc|CUDA_HOME|cl\.exe|gcc|g\+\+|MSVC|Visual C\+\+|CUDA version",
+        checks=("toolkit-mismatch", "host-compiler"),
+    ),
+    Cause(
+        "The sources are for another release of torch or CUDA",
+        "the first `error:` is in a .cu, .cpp or .h file (has no member, no matching function, identifier is undefined)",
+        "take the package's release for this torch, best as a wheel that names torch, CUDA and Python; torch 2.1 and newer want C++17, 2.10 and newer C++20",
+        seen=r"\.(?:cu|cuh|cpp|h|hpp)[(:]\d|has no member|is undefined|no matching function",
+    ),
+    Cause(
+        "A library of the system is not installed for development, or a submodule was not fetched",
+        "above stands fatal error: NAME.h, cannot find -lNAME, Could NOT find NAME, CMake must be installed, or an include of a folder third_party",
+        "install its development package (apt-file search NAME.h; cmake and ninja with pip), git submodule update --init --recursive in a clone",
+        seen=r"fatal error: |cannot find -l|Could NOT find|CMake|third_party|submodule",
+    ),
+    Cause(
+        "Memory ran out while many files were compiled at once",
+        "above stands Killed, died due to signal 9 or internal compiler error; sudo dmesg | grep -i oom",
+        "MAX_JOBS=2 (or 1) before the command, TORCH_CUDA_ARCH_LIST of this GPU only",
+        seen=r"Killed|signal 9|internal compiler error|bad_alloc",
+    ),
+)
+
+NO_SOLUTION = (
+    Cause(
+        "This Python is the obstacle: a pinned release has no file for it",
+        "the lines below name python itself (Requires-Python, python_abi, no wheels with a matching Python, `is not supported by Python`), or an old pin (numpy<1.24, scipy<1.9) meets Python 3.12 and newer; python --version",
+        "make the environment with the Python of the days of the pin (numpy 1.23 goes up to Python 3.11, torch 2.0 up to 3.11, 2.2 up to 3.12), or lift that pin",
+        seen=r"[Rr]equires-Python|python_abi|Python ABI|matching Python|requires-python|python ?[<>=]|Python ?[<>=]|numpy ?[<=~]=? ?1\.(?:1\d|2[0-3])",
+        checks=("python-version",),
+    ),
+    Cause(
+        "Two packages ask for different releases of a third one (often torch, numpy, transformers, protobuf)",
+        "two lines below end with the same name and ranges that do not meet (A depends on X==1, B depends on X>=2)",
+        "take the release of A or B that goes with the other: install both without pins in a fresh environment and see what is taken; if there is none, one environment for each",
+        seen=r"depends on|and .{1,80} requires|conflicting dependencies|The conflict is caused by",
+    ),
+    Cause(
+        "A pin in the file or command excludes what a package needs",
+        "the lines say `The user requested X==...`, `you require X==...`, or name the project itself",
+        "loosen that pin (X>=... instead of ==), or leave it out and let the package choose",
+        seen=r"The user requested|you require|your project|requested spec|depends on the user",
+    ),
+    Cause(
+        "The index or channel does not have it for this system",
+        "`not found in the package registry`, `no wheels with a matching platform`, `nothing provides`, `are not available from current channels`; torch's +cuXXX builds are on its own index only, its conda channel ended with 2.5",
+        "name the index (--index-url https://download.pytorch.org/whl/cu126; uv: [[tool.uv.index]] with explicit and [tool.uv.sources]), conda: torch with pip or from conda-forge",
+        seen=r"registry|platform|nothing provides|\+cu\d|\+cpu|channel",
+        checks=("python-platform",),
+    ),
+)
+
+TOOLKIT_NOT_FOUND = (
+    Cause(
+        "There is no CUDA toolkit on this machine: torch's wheels and nvidia-smi do not bring nvcc",
+        "ls -d /usr/local/cuda*/bin/nvcc and which nvcc find nothing (Windows: where nvcc)",
+        "install the toolkit of torch's CUDA (python -c 'import torch; print(torch.version.cuda)'): apt-get install cuda-toolkit-12-6, conda install -c nvidia cuda-toolkit=12.6, or NVIDIA's installer; or a wheel of the package, which needs none",
+        seen=r"nvcc.{0,30}not (?:found|recognized)|No such file",
+    ),
+    Cause(
+        "It is there, and no variable names it",
+        "ls -d /usr/local/cuda*/bin/nvcc lists one",
+        "export CUDA_HOME=/usr/local/cuda-12.6 PATH=$CUDA_HOME/bin:$PATH with the folder of torch's CUDA (Windows: CUDA_PATH, and a new shell); in the shell that builds, for sudo and conda too",
+    ),
+    Cause(
+        "The image or node has the part for running only",
+        "the image's tag ends in -runtime or -base; on a cluster module avail cuda lists it",
+        "an image with -devel (nvidia/cuda:12.6.3-devel-ubuntu24.04, pytorch/pytorch:...-devel); module load cuda",
+        seen=r"[Dd]ocker|container|/workspace|RUN |module",
+    ),
+    Cause(
+        "This torch has no CUDA, or the machine no NVIDIA GPU (a Mac, AMD, CPU only)",
+        "python -c 'import torch; print(torch.version.cuda)' prints None",
+        "install torch for CUDA first where there is an NVIDIA GPU (`torchlift doctor`); else switch the package's GPU part off or choose one without it",
+        seen=r"None|/Users/|macOS|darwin|rocm|hip",
+        checks=("torch-cpu-build", "torch-other-vendor"),
+    ),
+)
+
+TRITON_NOT_THERE = (
+    Cause(
+        "Windows: torch's wheels bring no Triton there",
+        "python -c 'import triton' fails and the path or prompt is of Windows",
+        "pip install triton-windows in the release for this torch (its page has the table); or do without: TORCH_COMPILE_DISABLE=1, the package's option for eager",
+        seen=r"[A-Z]:\\|[Ww]indows|\.bat|python_embeded",
+    ),
+    Cause(
+        "Linux: Triton was removed, or torch was installed without its dependencies or for the CPU",
+        "python -m pip show triton is empty; python -c 'import torch; print(torch.__version__)' says +cpu",
+        "install torch for this GPU again with its dependencies (`torchlift doctor` prints the line)",
+    ),
+    Cause(
+        "Triton is there and does not load: its release is not torch's, or libcuda or a compiler is missing",
+        "python -c 'import triton' shows another error; python -m pip check names triton",
+        "install the Triton that torch pins (python -m pip check), gcc and, in containers, the driver's libraries",
+        seen=r"working triton|libcuda|cuda_utils",
+    ),
+    Cause(
+        "There is no Triton for this system (macOS, Jetson before JetPack 6, GPUs before Volta)",
+        "uname -sm; python -c 'import torch; print(torch.cuda.get_device_capability())' below (7, 0)",
+        "leave torch.compile and packages that need Triton out there",
+        seen=r"/Users/|macOS|[Dd]arwin|[Jj]etson|tegra|aarch64",
+    ),
+)

@@ -1,0 +1,238 @@
+"""Why modules, extensions, libraries and files do not load: what tells the reasons apart that print one message."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import Cause
+
+OTHER_TORCH = (
+    Cause(
+        "The package's wheel is for another torch: torch was up- or downgraded after it, or the newest wheel was taken for an older torch",
+        "the file lies in site-packages; python -m pip show PACKAGE and python -c 'import torch; print(torch.__version__)' against the package's table, or the torch in the wheel's name",
+        "pip install --force-reinstall --no-deps --no-cache-dir the release of the package for this torch (a wheel that names torch, CUDA and Python, where it has such), or the torch that the package names",
+        checks=("companion-mismatch", "extension-abi"),
+    ),
+    Cause(
+        "It was compiled on this machine with an earlier torch",
+        "the file lies in the folder of a clone, in an .egg, or in ~/.cache/torch_extensions",
+        "delete its build folder (rm -rf build *.egg-info, ~/.cache/torch_extensions) and build it again: pip install --no-build-isolation --no-deps --force-reinstall .; pip's cache may hold the old wheel: --no-cache-dir",
+        seen=r"torch_extensions|\.egg|/build/|site-packages/[\w.-]{1,60}-\d[^/\n]{0,60}\.egg",
+    ),
+    Cause(
+        "The wheel is built with the other C++ ABI",
+        "the symbol has __cxx11 (or Ss), and python -c 'import torch; print(torch.compiled_with_cxx11_abi())' is the opposite of the wheel's cxx11abiTRUE or FALSE",
+        "take the wheel with the other one (wheels of torch have the new ABI since 2.7, before that the old one; conda's and NVIDIA's containers the new one)",
+        seen=r"__cxx11|basic_string|Ss\b|cxx11",
+    ),
+    Cause(
+        "Two torches are in reach",
+        "python -c 'import torch; print(torch.__file__)' is not the environment's folder (~/.local, conda beside pip, PYTHONPATH)",
+        "keep one: python -m pip uninstall torch until it finds none, unset PYTHONPATH, PYTHONNOUSERSITE=1, then install it once",
+        seen=r"\.local/lib|dist-packages|conda",
+        checks=("several-torch-copies", "user-site-torch", "pythonpath-torch"),
+    ),
+)
+
+NO_CODE_FOR_GPU = (
+    Cause(
+        "torch itself has no code for this GPU (it is newer than the wheel, or older than those it still builds for)",
+        "python -c 'import torch; print(torch.cuda.get_device_capability(), torch.cuda.get_arch_list()); print(torch.ones(2).cuda() * 2)': the capability is not in the list and the product fails, too",
+        "install the wheel that `torchlift doctor` prints for this GPU (RTX 50 and B200: a build for CUDA 12.8 or newer; Maxwell, Pascal and Volta: cu126 and older)",
+        seen=r"RTX ?50\d\d|5090|5080|5070|5060|B200|sm_120|sm_100|Blackwell|GTX|K80|K40|P100|Tesla|TITAN",
+        checks=("gpu-architecture", "jetson-wheel"),
+    ),
+    Cause(
+        "A package's own kernels have none (flash-attn, bitsandbytes, auto-gptq, exllama, cpm_kernels of ChatGLM's int4, vLLM, an extension)",
+        "that product works, and the last frame (CUDA_LAUNCH_BLOCKING=1) is in the package",
+        "upgrade the package, or build it here: TORCH_CUDA_ARCH_LIST='8.6' (this GPU's capability) pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps PACKAGE; a GPU older than the package supports: another quantization or attention (attn_implementation='sdpa', float16)",
+        seen=r"flash|bitsandbytes|gptq|GPTQ|awq|exllama|quantiz|cpm_kernels|vllm|sgl|xformers|_cuda|extension|rasteriz|gsplat|mmcv|detectron|pytorch3d|spconv|deepspeed|apex",
+        checks=("extension-architecture",),
+    ),
+    Cause(
+        "An extension was compiled for the GPU of another machine",
+        "it worked elsewhere: a shared home or image, or TORCH_CUDA_ARCH_LIST was set when it was built; the file is in ~/.cache/torch_extensions or build/",
+        "delete that build and build it again here, or name all GPUs: TORCH_CUDA_ARCH_LIST='7.5 8.0 8.6 9.0'",
+        seen=r"torch_extensions|[Dd]ocker|ARCH_LIST",
+    ),
+)
+
+BUILD_WITHOUT_DEVICE = (
+    Cause(
+        "This torch is the build for the CPU: pip's default under Windows, conda's choice where it saw no driver, or brought in by a dependency (requirements.txt, torchvision, xformers) that replaced the right one",
+        "python -c 'import torch; print(torch.__version__, torch.version.cuda)' prints +cpu or None",
+        "install the wheel that `torchlift doctor` prints, with torchvision and torchaudio from the same index (--force-reinstall where pip says that it is there); then see that installing the rest does not replace it",
+        checks=("torch-cpu-build",),
+    ),
+    Cause(
+        "The machine has no such GPU: a Mac, an AMD or Intel card, or none, and the program says cuda",
+        "the path or prompt is of a Mac; nvidia-smi is not there",
+        "choose the device: mps on Apple's processors, xpu for Intel (torch's xpu wheel), cuda on torch's ROCm build for AMD, else cpu (map_location='cpu', --device cpu, no .cuda())",
+        seen=r"/Users/|macOS|[Mm]ac ?[Oo]?S?\b|[Dd]arwin|M[1-4]\b|mps|rocm|ROCm|AMD|Radeon|Arc\b|xpu|XPU|Ryzen",
+        checks=("torch-other-vendor",),
+    ),
+    Cause(
+        "Another Python runs than the one with the GPU build",
+        "python -c 'import sys, torch; print(sys.executable, torch.__file__)' inside of the program or notebook shows another folder",
+        "install into that one (that python -m pip install ...), or choose the right kernel or environment",
+        seen=r"ipykernel|notebook|Jupyter|In \[\d",
+        checks=("several-torch-copies",),
+    ),
+)
+
+MODULE_NOT_FOUND = (
+    Cause(
+        "The package is not installed in the environment that runs",
+        "python -m pip show NAME prints nothing, for the package's name (which may differ from the module's)",
+        "install it with the same Python: python -m pip install NAME, best in the release of the program's requirements.txt; in a notebook %pip install NAME and a restart of its kernel",
+    ),
+    Cause(
+        "It is installed in another Python",
+        "python -c 'import sys; print(sys.executable)' (inside of the program, notebook or launcher) is not the folder that pip --version names",
+        "activate the environment in the shell that starts it, call python -m pip instead of pip, python -m torch.distributed.run instead of a torchrun of another environment; choose the notebook's kernel",
+        seen=r"conda|venv|ipykernel|/usr/bin/python|/usr/lib/python|\.local|srun|sudo",
+    ),
+    Cause(
+        "It is a file or folder of the program",
+        "its repository has NAME.py or a folder NAME",
+        "start in the repository's root (python -m PACKAGE.PROGRAM), PYTHONPATH=. before it, or pip install --no-build-isolation -e . ; a submodule that was not fetched: git submodule update --init --recursive",
+        seen=r"No module named '?(?:utils|models?|data|datasets?|src|lib|config|tools|modules|scripts|ldm|core|layers|common|networks|taming)\b",
+    ),
+    Cause(
+        "pip is building a package, in an environment of its own",
+        "above or below stands subprocess-exited-with-error, Getting requirements to build wheel, or setup.py",
+        "install the module first, then pip install --no-build-isolation PACKAGE",
+        seen=r"build wheel|setup\.py|subprocess-exited|build_meta|egg_info",
+    ),
+)
+
+NOT_IN_THE_PACKAGE = (
+    Cause(
+        "The installed release is newer than the code: the name was moved or removed",
+        "python -m pip show NAME gives a release from after the code was written (the date on pypi.org against that of the repository)",
+        "install the release that the program's requirements name, or one of its time (python -m pip install 'NAME<RELEASE'; pip index versions NAME lists them); a package that asks: upgrade that one",
+    ),
+    Cause(
+        "The installed release is older than the code",
+        "the release is from before the code that asks, and the name is in the newest documentation",
+        "python -m pip install -U NAME, together with the package that asks",
+    ),
+    Cause(
+        "Another thing of that name is imported: a file or folder of the program, a leftover of an uninstall, or a package whose parts are two",
+        "python -c 'import NAME; print(NAME.__file__)' is not in site-packages, or prints None",
+        "rename it or start from another folder; delete what is left in site-packages and install it anew",
+        seen=r"unknown location|partially initialized|\(\S{0,200}(?<!site-packages)/(?:home|workspace|root|Users|content)/(?!\S{0,120}site-packages)",
+    ),
+)
+
+LIBRARY_NOT_FOUND = (
+    Cause(
+        "It is a library of the system that is not installed",
+        "apt-file search NAME (dnf provides '*/NAME') finds its package; ldd FILE | grep 'not found' shows all that are missing",
+        "install that package (apt-get install, dnf install), or the one of the same library from conda-forge",
+    ),
+    Cause(
+        "It comes with another Python package (torch, CUDA's wheels, the package itself), which was not imported before or is another release",
+        "find $(python -c 'import site; print(site.getsitepackages()[0])') -name 'NAME*' finds it, or finds another number behind .so",
+        "import torch first; install the package that has it in the release whose number is asked; else put its folder on LD_LIBRARY_PATH",
+        seen=r"site-packages|dist-packages|conda|\.cpython-",
+        checks=("missing-libraries",),
+    ),
+    Cause(
+        "It is on the machine and its folder is not searched",
+        "ldconfig -p | grep NAME, or find / -name 'NAME*' 2>/dev/null, shows it",
+        "export LD_LIBRARY_PATH=FOLDER:$LD_LIBRARY_PATH, or sudo ldconfig FOLDER (an environment: $CONDA_PREFIX/lib; a simulator or SDK: its own setup script); macOS: DYLD_LIBRARY_PATH",
+        seen=r"/home/|/opt/|\./|_bindings|/usr/local",
+        checks=("library-path",),
+    ),
+    Cause(
+        "The file that the path names was never built or copied: the package is not whole, or for another Python (the number in the file's name)",
+        "ls -l of that folder shows no such file, or one for another Python",
+        "install or build the package again for this Python; read its installation's first error",
+        seen=r"/[\w./+-]{4,200}\.so: cannot open|\w\.(?:cpython-)?3\d{1,2}\b|\.38|\.37",
+    ),
+)
+
+PART_NOT_BUILT = (
+    Cause(
+        "The package was installed without its compiled part: no compiler, CUDA toolkit or GPU was in view, or its build failed silently",
+        "python -m pip show -f PACKAGE | grep -E '[.](so|pyd)' lists none",
+        "a wheel for this torch, CUDA and Python; else build it where nvcc --version is torch.version.cuda: FORCE_CUDA=1 TORCH_CUDA_ARCH_LIST=CAPABILITY pip install -v --no-build-isolation --no-cache-dir PACKAGE, and read the first error",
+        checks=("toolkit-mismatch", "host-compiler"),
+    ),
+    Cause(
+        "It is there and does not load: built for another torch, CUDA or Python",
+        "that list has it, and importing it alone (import torch first) shows another error: undefined symbol, cannot open shared object, DLL load failed",
+        "ask with that error; mostly the package has to be installed for this torch",
+        seen=r"undefined symbol|cannot open|DLL load|circular import|partially initialized",
+        checks=("extension-abi",),
+    ),
+    Cause(
+        "The folder of a clone is imported in place of the installed package",
+        "the path in the message, or python -c 'import PACKAGE; print(PACKAGE.__file__)', is that of the clone",
+        "start from another folder, or build it in place: pip install --no-build-isolation -e . (older: python setup.py build_ext --inplace, develop)",
+        seen=r"\((?!\S{0,200}site-packages)/\S{1,200}__init__\.py\)",
+    ),
+)
+
+FILE_NOT_WHOLE = (
+    Cause(
+        "The download or copy was cut short",
+        "ls -l FILE is smaller than on the page it is from, or its hash differs",
+        "delete it (also below ~/.cache/huggingface/hub or ~/.cache/torch/hub/checkpoints) and get it again: hf download NAME, wget -c URL",
+        seen=r"unexpected EOF|central directory|truncated|IncompleteBuffer|wrong size",
+    ),
+    Cause(
+        "It is a pointer of Git LFS or a web page, not the file",
+        "head -c 200 FILE shows `version https://git-lfs` or `<html`",
+        "git lfs install && git lfs pull; a page: fetch the direct link (Google Drive: gdown; a login is often needed)",
+        seen=r"invalid load key, '[<v\\]|HeaderTooLarge|git-lfs|<html|\\x0[a0]",
+    ),
+    Cause(
+        "It is whole and of another format than the one it is read as (safetensors, TorchScript, ONNX, Keras, a tar, a folder)",
+        "file FILE and its ending; head -c 4 FILE: PK is torch's zip, 80 is a pickle, { behind eight bytes safetensors",
+        "read it as what it is: safetensors.torch.load_file, torch.jit.load, onnx.load; files of transformers 5 and newer are safetensors",
+        seen=r"safetensors|invalid load key|TF 2\.0|magic number|not a ZIP",
+    ),
+    Cause(
+        "It was being written: the program that saves stopped, its disk was full, or another rank read too early",
+        "the newest of several checkpoints only; df -h",
+        "take the one before it; write to a temporary name and rename, on rank 0 alone, with a barrier before reading",
+        seen=r"checkpoint[-_ ]?\d|epoch|global_step|rank",
+    ),
+)
+
+RAN_OUT_OF_INPUT = (
+    Cause(
+        "A worker was started as a fresh process (Windows, macOS, Python 3.14), and what was to be sent to it could not be pickled: this line is its echo",
+        "the trace has spawn.py or reduction.py, and another error (`Can't pickle`, `cannot pickle`) stands above or below it",
+        "num_workers=0; functions, datasets and collate_fn at the top of a module, no lambda, no open files; `if __name__ == '__main__':` around what starts the program",
+        seen=r"spawn|reduction\.py|multiprocessing|DataLoader|Can't pickle|cannot pickle",
+    ),
+    Cause(
+        "A file that is unpickled is empty or cut",
+        "the trace has torch.load, pickle.load or joblib; ls -l FILE shows 0 bytes",
+        "delete it and make or fetch it again (a cache, a download that broke off, a disk that was full)",
+        seen=r"torch\.load|pickle\.load|_load\(|\.pkl|\.pth?\b|cache",
+    ),
+)
+
+NO_DRIVER_HERE = (
+    Cause(
+        "The container was started without NVIDIA's runtime",
+        "nvidia-smi works on the host and is not there inside",
+        "docker run --gpus all (Compose: deploy.resources.reservations.devices; Singularity: --nv; Kubernetes: limits nvidia.com/gpu); while an image is built there is none: do that step when it runs",
+        seen=r"[Dd]ocker|container|/workspace|/app/|[Ss]ingularity|apptainer|kube|RUN ",
+    ),
+    Cause(
+        "The driver is not installed on this machine, or it has no NVIDIA GPU (a login node, a virtual machine, CI)",
+        "lspci | grep -i nvidia shows no card, or nvidia-smi is not found on the host itself",
+        "a card is there: install the driver (sudo ubuntu-drivers install; Windows: NVIDIA's installer); none is: run with the CPU or on a node that has one (srun --gres=gpu:1)",
+        checks=("driver-missing",),
+    ),
+    Cause(
+        "It is there, and the loader does not find libcuda.so.1",
+        "nvidia-smi works in the same place; ldconfig -p | grep libcuda is empty (WSL: it lies in /usr/lib/wsl/lib; NixOS: /run/opengl-driver/lib)",
+        "sudo ldconfig, or export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH (that folder)",
+        seen=r"WSL|wsl|microsoft|nix|libcuda",
+        checks=("library-path",),
+    ),
+)
