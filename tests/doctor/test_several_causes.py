@@ -104,3 +104,46 @@ def test_the_numbers_of_an_error_of_memory_are_read_in_the_wordings_of_old_and_n
 def test_an_error_of_memory_without_numbers_names_all_causes_by_frequency() -> None:
     row = row_for("RuntimeError: CUDA error: out of memory")
     assert len(row.causes) == 5 and not any(each.spoken for each in row.causes)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "chosen"),
+    [
+        ("ModuleNotFoundError: No module named 'torch._six'", "went with torch 2.0", "older than this torch"),
+        (
+            "AttributeError: module 'torch.library' has no attribute 'custom_op'",
+            "came with torch 2.4",
+            "newer than this torch",
+        ),
+        (
+            "ImportError: cannot import name 'DTensor' from 'torch.distributed.tensor' (/opt/torch/__init__.py)",
+            "came with torch 2.5",
+            "newer than this torch",
+        ),
+        (
+            "AttributeError: module 'torchaudio' has no attribute 'set_audio_backend'",
+            "went with torchaudio 2.9",
+            "older than this torch",
+        ),
+        (
+            "TypeError: scaled_dot_product_attention() got an unexpected keyword argument 'enable_gqa'",
+            "since torch 2.5",
+            "older than the code",
+        ),
+        (
+            "TypeError: ReduceLROnPlateau.__init__() got an unexpected keyword argument 'verbose'",
+            "no longer since torch 2.7",
+            "newer than the code",
+        ),
+    ],
+)
+def test_a_name_that_torch_lacks_is_looked_up_in_the_tables_of_its_releases(text: str, said: str, chosen: str) -> None:
+    row = row_for(text)
+    assert said in row.cause
+    assert row.causes[0].spoken and chosen in row.causes[0].what
+
+
+def test_a_name_of_which_the_tables_say_nothing_leaves_the_causes_open() -> None:
+    row = row_for("AttributeError: module 'torch' has no attribute 'float8_e4m3fn'")
+    assert len(row.causes) == 3 and not any(each.spoken for each in row.causes)
+    assert row_for("TypeError: Anything.__init__() got an unexpected keyword argument 'device'").causes
