@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from functools import partial
 
 from torchlift.api_changes.changes import is_there, must_be_newer
+from torchlift.api_changes.newer_names import newest_named
 from torchlift.finding import FileFailure, Finding, Fix, ReplaceExpression, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.selection import looks_at_files
@@ -235,7 +236,17 @@ def _may_report(rule: Rule, use: Use, settings: Settings) -> bool:
 
 
 def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) -> Finding:
-    """Apply what holds for every rule: uncertain names and releases that lack the new code keep their fix back."""
+    """Apply what holds for every rule: uncertain names and releases that lack the new code keep their fix back, or are told."""
+    settled = _with_fix_settled(finding, use, view, settings)
+    if settled.help is None:
+        return settled
+    advised = newest_named(settled.help, settings.min_torch)
+    if advised is None or not must_be_newer(advised[1], use.target, settings.min_torch):
+        return settled
+    return replace(settled, help=f"{settled.help} `{advised[0]}` needs torch {advised[1]}.")
+
+
+def _with_fix_settled(finding: Finding, use: Use, view: ModuleView, settings: Settings) -> Finding:
     if finding.statement is None:
         finding = replace(finding, statement=view.simple_statement_span(use.node))
     if use.wrapper is not None:

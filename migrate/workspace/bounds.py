@@ -27,12 +27,14 @@ class Bound:
             that this is the lowest.
         pinned: whether all that names this release asks for it exactly.
         lists: whether only lists of what is installed name it, no distribution.
+        of_image: whether it is what an image holds.
     """
 
     version: TorchVersion
     source: str
     pinned: bool = False
     lists: bool = field(default=False, compare=False)
+    of_image: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

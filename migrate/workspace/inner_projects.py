@@ -1,7 +1,8 @@
 """Folders of a repository that say by themselves with which torch their files run: several distributions, or programs with lists of their own.
 
 What a distribution asks of those who install it decides for the folder. A list of what is installed decides for a program;
-beside a distribution, whose code runs wherever that is installed, it only lowers what is known.
+beside a distribution, whose code runs wherever that is installed, it only lowers what is known. So does the image that a
+container file beside programs builds on, where no list there names a release.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from torchlift.dependencies.metadata import names_metadata, read_metadata, real_path
-from torchlift.migrate.workspace.bounds import bound_of
+from torchlift.dependencies.run_with import is_container_file, releases_run_with
+from torchlift.migrate.workspace.bounds import Bound, bound_of
 from torchlift.migrate.workspace.lowest import Lowest
 from torchlift.rules.rule import InnerProject
 
@@ -29,14 +31,12 @@ def inner_projects(root: Path, files: Iterable[str], whole: Lowest) -> tuple[Inn
     root = real_path(root)
     found: dict[str, tuple[InnerProject, bool]] = {}
     for folder in sorted(_folders(files)):
-        if not _has_metadata(root / folder):
-            continue
-        bound = bound_of(read_metadata(root, root / folder, torch_only=True).declarations)
+        bound = _bound(root, root / folder)
         if bound is None or bound.source == whole.source:
             continue
         around = next((found[outer] for outer in _outwards(folder) if outer in found), None)
         lowest, distributed = (around[0].min_torch, around[1]) if around else (whole.release, whole.distributed)
-        if bound.lists and distributed and bound.version >= lowest:
+        if bound.lists and (distributed or bound.of_image) and bound.version >= lowest:
             continue
         inner = InnerProject(f"{folder}/", bound.version, bound.source, bound.pinned)
         found[folder] = inner, not bound.lists
@@ -73,8 +73,19 @@ def _outwards(path: str) -> Iterable[str]:
         yield path
 
 
-def _has_metadata(folder: Path) -> bool:
+def _bound(root: Path, folder: Path) -> Bound | None:
+    """The lowest release that files of a folder name, if they do."""
     try:
-        return any(names_metadata(name) for name in os.listdir(folder))  # noqa: PTH208
+        names = os.listdir(folder)  # noqa: PTH208
     except OSError:
-        return False
+        return None
+    if any(map(names_metadata, names)):
+        bound = bound_of(read_metadata(root, folder, torch_only=True).declarations)
+        if bound is not None:
+            return bound
+    images = [path.relative_to(root).as_posix() for path in map(folder.joinpath, names) if is_container_file(path.name)]
+    found = [one for one in releases_run_with(root, folder) if one.place.rpartition(":")[0] in images] if images else []
+    if not found or not any(name.endswith((".py", ".ipynb")) for name in names):
+        return None
+    lowest = min(found, key=lambda one: one.release)
+    return Bound(lowest.release, lowest.place, lists=True, of_image=True)

@@ -70,10 +70,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return  # what is called of it is reported
     if not imported and use.kind != "call":
         return
-    message = f"`{use.name}` was taken out of apex, because torch has its own."
+    message = f"`{use.name}` was taken out of apex."
     optional = _goes_on_without(view, use.node)
     severity = Severity.INFO if optional else Severity.WARNING
-    silent = "Without it the `try` here goes on, so what it did falls away silently. " if optional else ""
+    silent = "Where it is missing the `try` here goes on. " if optional else ""
     yield Finding("TL448", view.path, view.span(use.node), message, severity, silent + _ADVICE[use.target])
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
-from torchlift.rules.behaviour.loaded_files.saved_value import SAVES, saved_at, settings_saved
+from torchlift.rules.behaviour.loaded_files.saved_value import SAVES, line_of_save, saved_at, settings_saved
 from torchlift.rules.behaviour.loaded_files.use_of_value import Kind, kind_by_use
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
@@ -40,7 +40,7 @@ RULE = Rule(
 _FLIPPED = TorchVersion(2, 6)
 _PARAMETER_SINCE = TorchVersion(1, 13)
 _DOCS = "https://docs.pytorch.org/docs/stable/notes/serialization.html#weights-only"
-_KNOWN = frozenset({"f", "map_location", "pickle_module", "mmap"})
+_KNOWN = frozenset({"f", "map_location", "pickle_module", "mmap", "encoding"})
 _ALLOWED_HERE = ("add_safe_globals", "safe_globals(", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
 
 
@@ -76,7 +76,10 @@ def _finding(context: Context, call: ast.Call) -> Finding:
         )
     others = [keyword.arg for keyword in call.keywords if keyword.arg not in _KNOWN]
     if others:
-        advice = f"`{others[0]}` is for the unpickler and has an effect with `weights_only=False` only, which is for files that you trust."
+        advice = (
+            f"`{others[0]}` is for Python's unpickler: it goes with `weights_only=False`, which is for files that you trust, and "
+            "`weights_only=True` raises TypeError."
+        )
         return Finding("TL501", view.path, span, message, Severity.WARNING, advice)
     kind, reason = _held(context, call)
     if kind == "weights":
@@ -86,10 +89,10 @@ def _finding(context: Context, call: ast.Call) -> Finding:
         severity = Severity.INFO
         if target >= _FLIPPED:
             severity = Severity.ERROR
-            what = "a whole model" if kind == "module" else "more than plain values"
+            what = "A whole model" if kind == "module" else "A file with more than plain values in it"
             message = (
-                f"`torch.load` of {what} ({reason}) raises UnpicklingError since torch 2.6, where `weights_only=True` became the "
-                "default."
+                f"{what} raises UnpicklingError here since torch 2.6, where `weights_only=True` became the default, unless its "
+                f"classes are allowed; {reason}."
             )
         review = (
             "`weights_only=False` is what it was before, and runs whatever code the file names: for files that you trust only. "
@@ -98,20 +101,29 @@ def _finding(context: Context, call: ast.Call) -> Finding:
         return Finding(
             "TL501", view.path, span, message, severity, f"Needs review: {review}", _fix(view, call, "False")
         )
-    beside = settings_saved(view) if target >= _FLIPPED else None
-    severity = Severity.WARNING if beside is not None else Severity.INFO
-    known = (
-        f"This file also saves checkpoints, with `{beside[0]}` in them as it is (line {beside[1]}): unless that is a plain dict, such a "
-        "checkpoint raises here."
-        if beside is not None
-        else "What the file holds is not known here."
-    )
+    return _of_unknown(view, call, message, flipped=target >= _FLIPPED)
+
+
+def _of_unknown(view: ModuleView, call: ast.Call, message: str, *, flipped: bool) -> Finding:
+    """The finding about a file of which neither its uses nor a `torch.save` tell what is in it."""
+    beside = settings_saved(view) if flipped else None
+    known = "What the file holds was not worked out."
+    if beside is not None:
+        known = (
+            f"This file also saves checkpoints, with `{beside[0]}` in them as it is (line {beside[1]}): unless that is a plain dict, such "
+            "a checkpoint raises here."
+        )
+    elif (line := line_of_save(view, call)) is not None:
+        known = (
+            f"What the file holds was not worked out; line {line} of this file calls `torch.save`, and may write it."
+        )
     advice = (
         f"{known} State dicts of models and optimizers load; numpy values, `argparse.Namespace`, paths and "
         "own classes do not: allow them by `torch.serialization.add_safe_globals`, or pass `weights_only=False` for files that "
         f"you trust. {_DOCS}"
     )
-    return Finding("TL501", view.path, span, message, severity, advice)
+    severity = Severity.WARNING if beside is not None else Severity.INFO
+    return Finding("TL501", view.path, view.span(call), message, severity, advice)
 
 
 def _held(context: Context, call: ast.Call) -> tuple[Kind | None, str]:

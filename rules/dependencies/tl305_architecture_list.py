@@ -68,6 +68,7 @@ RULE = Rule(
 _ASKS_FOR_TOOLKIT = lazy_pattern(
     r"(?:CUDA|cuda)[A-Za-z_]*_?(?:VERSION|version|MAJOR|major|MAJ)\b|\b(?i:cu(?:da)?_?ver(?:sion)?)\b|bare_metal|NVCC_VERSION|nvcc[\"', -]+V\b"
 )
+_LOWEST_OF_CU126 = (5, 0)  # of torch 2.14 on x86_64 (wheels.json)
 _WORDS = lazy_pattern(r"TORCH_CUDA_ARCH_LIST|CUDA_ARCHITECTURES|-gencode|generate-code")
 _CUBIN = lazy_pattern(r"(\d+)\.(\d)([af]?)")
 
@@ -215,10 +216,9 @@ def _help(
             f"Needs review: what is compiled has to be made for {', '.join(map(_spelled, missing))} at all. {advice}"
         )
     if dropped and settings.machine is None:
-        advice += (
-            " Those GPUs stay with a torch for CUDA 12: torch 2.14 for cu126 is the last. With `--gpus` or `--facts` this is "
-            "decided and written."
-        )
+        if min(item.capability for item in dropped) >= _LOWEST_OF_CU126:
+            advice += " Those GPUs stay with a torch for CUDA 12: torch 2.14 for cu126 is the last."
+        advice += " `--gpus` or `--facts` says which GPUs are meant."
     return advice
 
 

@@ -174,11 +174,10 @@ def _told(view: TextView, pin: Pin, target: Line) -> tuple[Severity, str]:
     if _decides(view, pin):
         # What a companion's own metadata asks of torch is in no table for old ones.
         return Severity.WARNING, f"{asked}{whose} {'keeps out' if pin.is_torch else 'does not go with'} {moves}."
-    nothing = "" if view.kind == "markdown" else f": nothing breaks, and nothing tries {spelled(target)}"
     if not pin.is_torch and not belongs:
-        return Severity.INFO, f"{asked} here does not go with {moves}{nothing}."
+        return Severity.INFO, f"{asked} here does not go with {moves}."
     state = f"belongs to torch {belongs} and not to" if belongs else "here is older than"
-    return Severity.INFO, f"{asked} {state} {moves}{nothing}."
+    return Severity.INFO, f"{asked} {state} {moves}."
 
 
 def _decides(view: TextView, pin: Pin) -> bool:

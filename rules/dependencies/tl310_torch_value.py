@@ -145,7 +145,7 @@ def _severity(view: TextView, value: VersionValue) -> Severity:
 def _message(value: VersionValue, target: tuple[int, int]) -> str:
     moves = f"torch {spelled(target)}, which this project moves to"
     if value.listed or value.row:
-        return f"`{value.name}` goes up to torch {value.value}: nothing here tries {moves}."
+        return f"`{value.name}` goes up to torch {value.value}, and not to {moves}."
     taken = f", which `{value.use}` takes," if value.use else ""
     if value.below:
         return f"`{value.name}` is <{value.value} here{taken} and keeps out {moves}."

@@ -124,7 +124,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     call = use.call
     if call is None or not call.args:
-        advice = "Not rewritten: what is scripted was not found. Use it as it is; `torch.compile` makes it fast."
+        advice = "Not rewritten: what is scripted was not found. Use it as it is; for speed there is `torch.compile`."
         yield _finding(use, view, _NAME, UseAdvice(advice))
         return
     defined = definition_of(view, call.args[0], context.project, ast.FunctionDef)
@@ -163,7 +163,7 @@ def _odd_value(view: ModuleView, call: ast.Call) -> str | None:
     """Advice where the argument is neither a module nor a function of the project."""
     node = call.args[0]
     if isinstance(node, ast.Starred):
-        return "Not rewritten: what is scripted was not found. Use it as it is; `torch.compile` makes it fast."
+        return "Not rewritten: what is scripted was not found. Use it as it is; for speed there is `torch.compile`."
     if isinstance(node, ast.Lambda):
         return "`torch.jit.script` cannot compile a lambda; use the lambda itself."
     resolution = view.resolve(node)

@@ -259,7 +259,7 @@ class _Plan:
         load = view.spell("torch.export.load", call, self.use)
         move = view.spell("torch.export.passes.move_to_device_pass", call, self.use) if self.moves else None
         if load is None or (self.moves and move is None):
-            self.refusals.append("`torch.export.load` cannot be written here, because another name stands in its way")
+            self.refusals.append("how `torch.export.load` is spelled here is not certain")
             return None
         rewrites: list[Rewrite] = [*load.imports]
         added: list[tuple[str, Template]] = []

@@ -48,7 +48,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             yield Finding("TL104", view.path, view.span(use.node), _MESSAGE, Severity.WARNING, advice)
         return
     advice = (
-        "Save the program of the module that the value was made from (`torch.export.export` takes no TorchScript); every reader has to "
+        "Where the module that the value was made from can be captured, save its program (`torch.export.export` takes no TorchScript); every reader has to "
         f"change to `torch.export.load` at the same time.{' Extra files are text there, not bytes.' if _extra_files(use.call) else ''} {EXPORT_DOCS}"
     )
     yield Finding("TL104", view.path, view.span(use.node), _MESSAGE, Severity.WARNING, advice)

@@ -137,7 +137,7 @@ def _class_finding(use: Use, view: ModuleView, node: ast.ClassDef, context: Cont
     unwrapped = _unwrapped(view, facts)
     spelling = view.spell("torch.nn.Module", use.node, use)
     if spelling is None:
-        facts.refusals.append("`torch.nn.Module` cannot be written here, because another name stands in its way")
+        facts.refusals.append("how `torch.nn.Module` is spelled here is not certain")
     if facts.refusals or spelling is None:
         return _finding(
             use,

@@ -139,7 +139,7 @@ def _plan(capture: Capture, node: ast.expr) -> None:
     calls = tuple(called for called in life.calls if life.home(called) is view)
     inputs = read_example_inputs(view, node, calls)
     if not inputs.understood:
-        raise CannotExport("it is not visible how many tensors the example inputs are")
+        raise CannotExport("how many tensors the example inputs are was not read")
     if inputs.form in {"tuple", "list"} and inputs.repeated:
         raise CannotExport("the example inputs hold the same tensor twice, which export would merge into one input")
     facts = read_captured_module(view, call.args[0], call, capture.context.project)

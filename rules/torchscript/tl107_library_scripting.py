@@ -176,8 +176,7 @@ def _without_switch(use: Use, context: Context) -> Rewrite | None:
 _CAPTURE = "capture the module in eval mode with `torch.export.export(module, example_inputs)` and save that program"
 _LIGHTNING = _Way(
     "`to_torchscript` scripts or traces the module: Lightning deprecates it in 2.7 and removes it in 2.8.",
-    f"Where a file or another runtime needs it, {_CAPTURE}: Lightning itself names `torch.export` as the successor. In this "
-    "process the module itself does the same, in eval mode.",
+    f"Where a file or another runtime needs it, {_CAPTURE}: Lightning itself names `torch.export` as the successor.",
 )
 _E3NN = _Way(
     "`e3nn.util.jit` compiles the module and its parts to TorchScript, as their `@compile_mode` says.",
@@ -187,7 +186,7 @@ _E3NN = _Way(
 )
 _MODE = _Way(
     "`@compile_mode` only tells `e3nn.util.jit` how to make TorchScript of the class.",
-    "It goes with the last call of `e3nn.util.jit`, which alone reads it.",
+    "It goes with the last call of `e3nn.util.jit`.",
     _without_decorator,
 )
 _PYG = _Way(
@@ -198,13 +197,13 @@ _PYG = _Way(
 )
 _TIMM = _Way(
     "`scriptable` makes timm build layers that `torch.jit.script` can compile.",
-    "Leave it out: nothing but TorchScript needs these layers.",
+    "Leave it out where nothing scripts the model.",
     _without_scriptable,
     "timm chooses other activations without it, which compute the same but may round otherwise and free memory earlier",
 )
 _SWITCH = _Way(
     "It makes timm build layers that `torch.jit.script` can compile.",
-    "Drop the switch, or the `with` around what is built: nothing but TorchScript needs these layers.",
+    "Drop the switch, or the `with` around what is built, where nothing scripts the model.",
     _without_switch,
     "timm chooses other activations without it, which compute the same but may round otherwise and free memory earlier",
 )
@@ -215,11 +214,10 @@ _TRANSFORMERS = _Way(
 )
 _D2 = _Way(
     "It scripts a detectron2 model, or patches the library so that it can be scripted.",
-    "`detectron2.export.TracingAdapter` gives a module of tensors alone, which `torch.export.export` can capture: "
-    "detectron2 itself has no exporter of programs. In this process the model itself does the same.",
+    "`detectron2.export.TracingAdapter` gives a module of tensors alone, as `torch.export.export` takes it.",
 )
 _MONAI_WAY = _Way(
-    "`convert_to_torchscript` scripts or traces the model and writes it to a file.",
+    "`convert_to_torchscript` scripts or traces the model, and writes it where it is given a file.",
     f"To write a file, {_CAPTURE}; its readers change to `torch.export.load` with it.",
 )
 _SOUND_WAY = _Way(

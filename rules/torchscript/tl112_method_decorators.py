@@ -125,9 +125,7 @@ def _note(context: Context, name: str, definition: ast.AST | None, place: str | 
     if name == "export" and definition.name != "forward" and place is not None:
         called = definition.name
         if _takes_no_tensor(view, definition):
-            return (
-                f"`{called}` neither takes nor returns a tensor, so it needs no program: call it in Python, as it is."
-            )
+            return f"By its annotations `{called}` neither takes nor returns a tensor: call it in Python, as it is."
         if not isinstance(view.parent(definition), ast.ClassDef):
             return (
                 f"`torch.export` captures `{called}` wherever a `forward` calls it; by itself it needs a small module whose "

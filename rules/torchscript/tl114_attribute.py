@@ -70,7 +70,7 @@ def _as_value(use: Use, context: Context) -> HelpAndFix:
     if answer.place is not None:
         return (
             (
-                f"Keep it as long as {answer.place} may compile this. Write `{written}` in the same change that "
+                f"{answer.reason} Write `{written}` in the same change that "
                 "ends the scripting, not later: without it this goes wrong in silence."
             ),
             None,

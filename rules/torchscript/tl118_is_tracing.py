@@ -117,7 +117,7 @@ def _settled(use: Use, context: Context, call: ast.Call, message: str, what: Fla
     told = f" It tells an export from a trace: {what.sentence}" if is_truth(owner, test) and new != old else ""
     half = f"`{' '.join(view.text(call).split())}`"
     if answer.place is not None:
-        later = f"{half} can go once nothing traces or scripts, as {answer.place} may do{traces_until(context.project, answer.place)}."
+        later = f"Of {half}: {answer.reason}{traces_until(context.project, answer.place)}"
     elif answer.reason is not None:
         later = f"{half} can go once nothing traces or scripts: {answer.reason.removeprefix('Needs review: ')}"
     else:
@@ -151,10 +151,7 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Fl
         asked = asking_too(view, call, _EXPORTING)
         advice = f"Where an export should do what a trace did, write `{asked}` (torch>=2.7)."
         if scripted is not None:
-            advice += (
-                f" But {scripted} may compile this code, and TorchScript can compile "
-                "`torch.compiler.is_compiling()` only: use that until then."
-            )
+            advice += " TorchScript can compile `torch.compiler.is_compiling()` only: use that as long as something may script this code."
         return Finding("TL118", view.path, span, message, Severity.WARNING, f"{what.sentence} {advice}".strip())
     spelling = view.spell(_EXPORTING, use.node, use)
     if spelling is None:

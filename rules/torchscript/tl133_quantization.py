@@ -58,8 +58,7 @@ _STATIC = (
 )
 _DYNAMIC = (
     "Quantize the eager module with torchao before it is captured: `quantize_(module, "
-    "Int8DynamicActivationInt8WeightConfig())` from `torchao.quantization`. Modules of "
-    "`torch.ao.quantization.quantize_dynamic` cannot be exported."
+    "Int8DynamicActivationInt8WeightConfig())` from `torchao.quantization`. It changes the module and gives nothing back."
 )
 _FUSE = (
     f"Nothing takes its place: `prepare_pt2e` from `{_PT2E}` folds batch norms itself, and "

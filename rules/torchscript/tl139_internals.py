@@ -94,7 +94,7 @@ _GONE = frozenset(
 _ADVICE = {
     "boolean_dispatched": "`torch.fx` looks here for the two functions behind one with a switch; code that does the same follows torch's own "
     "`torch/fx/operator_schemas.py`.",
-    "__name__": "Write the string itself where only the word is meant: nothing else needs the module for it.",
+    "__name__": "Write the string itself where only the word is meant.",
     "CompilationUnit": _COMPILE,
     "ONNXTracedModule": "`torch.onnx.export(module, args)` takes the eager module and traces nothing since torch 2.9.",
     "_Await": _LAZY,
@@ -117,7 +117,7 @@ _ADVICE = {
     "weak_script_method": "Remove the decorator: methods need no mark.",
     "_drop": "Remove the decorator: eager mode and `torch.export` never look at it.",
     "_isinstance": "Write `isinstance(x, list) and all(...)` for a container; for a plain class `isinstance(x, C)`.",
-    "_monkeytype_config": "It infers types for scripting; nothing else needs them.",
+    "_monkeytype_config": "It infers types for scripting.",
     "_dataclass_impls": "Dataclasses go through export after `torch.export.register_dataclass(C)`.",
     "_recursive": _WRAP,
     "_recursive.concrete_type_store": _CACHES,

@@ -109,3 +109,26 @@ def test_a_list_beside_a_program_says_nothing_about_the_rest(tmp_path: Path) -> 
     }
     assert "serve/requirements.txt:1 pins torch 2.0.1" in helps["serve/a.py"]
     assert "pins" not in (helps["train/a.py"] or "")
+
+
+@pytest.mark.parametrize(
+    ("image", "fixed"),
+    [
+        ("FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\n", {"a.py"}),
+        ("FROM ubuntu:22.04\nRUN pip install torch==2.0.1\n", {"a.py"}),
+        ("FROM pytorch/pytorch:2.9.0-cuda12.8-cudnn9-runtime\n", {"a.py", "old/a.py"}),
+        ("FROM ubuntu:22.04\n", {"a.py", "old/a.py"}),
+    ],
+)
+def test_the_image_beside_programs_only_lowers_what_is_known(image: str, fixed: set[str], tmp_path: Path) -> None:
+    files = {"setup.py": SETUP.format(">=2.6"), "a.py": CODE, "old/Dockerfile": image, "old/a.py": CODE}
+    assert fixable(tmp_path, files) == fixed
+
+
+def test_a_list_beside_programs_comes_before_their_image(tmp_path: Path) -> None:
+    files = {
+        "setup.py": SETUP.format(">=2.6"),
+        "old/Dockerfile": "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\n",
+    }
+    files |= {"old/requirements.txt": "torch==2.7.0\n", "old/a.py": CODE}
+    assert fixable(tmp_path, files) == {"old/a.py"}

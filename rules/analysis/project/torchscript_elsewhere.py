@@ -93,7 +93,10 @@ _SIGNS = {
         "TorchServe (`torch-model-archiver`)",
         "TorchServe is archived since 2025-08; serve an AOTInductor package or the module itself",
     ),
-    "CModule::load": ("Rust (`CModule::load`)", AOTI),
+    "CModule::load": (
+        "Rust (`CModule::load`)",
+        "a program compiled with AOTInductor is loaded by C++ (`AOTIModelPackageLoader`), which Rust would have to call",
+    ),
 }
 _CPP = ("jit::", "torch::jit")
 

@@ -71,6 +71,12 @@ def saved_at(context: Context, path: ast.expr) -> tuple[Kind, str] | None:
     return None if kind is None else (kind, found[0][1])
 
 
+def line_of_save(view: ModuleView, near: ast.Call) -> int | None:
+    """The line of the `torch.save` of this file that is the nearest to a place; None if it has none."""
+    lines = [use.node.lineno for use in view.uses(_SAVE) if use.call is not None]
+    return min(lines, key=lambda line: (abs(line - near.lineno), line), default=None)
+
+
 def settings_saved(view: ModuleView) -> tuple[str, int] | None:
     """The settings that this file saves in a dict beside weights, as they are, and the line; None if it saves none."""
     for use in view.uses(_SAVE):

@@ -128,13 +128,7 @@ def _about_the_script(options: str, path: str, project: Project) -> str:
             f"{passed} {script} does not spell that option out: unless a file that it imports, arguments of a library or a dataclass take "
             "it, the script needs no change. `LOCAL_RANK` is in the environment with both."
         )
-    if takers:
-        more = f" and {len(takers) - 1} more places" if len(takers) > 2 else f" and {takers[1]}" if takers[1:] else ""
-        return f"{passed} This project takes such an option at {takers[0]}{more}: where that is what this command starts and it does not do so already, it {read}."
-    return (
-        f"{passed} No Python file of this project spells that option out: unless arguments of a library or of a dataclass take it, "
-        "the script needs no change. `LOCAL_RANK` is in the environment with both."
-    )
+    return f"{passed} A script that takes such an option {read}. `LOCAL_RANK` is in the environment with both."
 
 
 def _takers(project: Project) -> tuple[str, ...]:

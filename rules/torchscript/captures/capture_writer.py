@@ -128,7 +128,7 @@ class Capture:
         """
         spelling = self.view.spell(name, at or self.call, self.use)
         if spelling is None:
-            raise CannotExport(f"`{name}` cannot be written here, because another name stands in its way")
+            raise CannotExport(f"how `{name}` is spelled here is not certain")
         return spelling
 
     def fix(self, title: str) -> Fix:

@@ -156,7 +156,7 @@ class ArgumentBuilder:
         self.result.shapes = Template(self._mapped(name))
         shown = f"`{text}`" if len(text) < 60 and "\n" not in text else "the example inputs"
         self.result.assumptions.append(
-            f"{shown}: the number and the shapes of the inputs are not visible; a dimension of size 1 would become fixed"
+            f"{shown}: the number and the shapes of the inputs were not read; a dimension of size 1 would become fixed"
         )
 
     def _keywords(self, inputs: ExampleInputs) -> None:
@@ -172,9 +172,9 @@ class ArgumentBuilder:
             self.result.shapes = Template(f"{{{', '.join(pairs)}}}")
             return
         if not isinstance(inputs.node, ast.Name):
-            raise CannotExport("the shapes of the keyword inputs are not visible")
+            raise CannotExport("the shapes of the keyword inputs were not read")
         self.result.assumptions.append(
-            f"the shapes in `{inputs.node.id}` are not visible; a dimension of size 1 would become fixed"
+            f"the shapes in `{inputs.node.id}` were not read; a dimension of size 1 would become fixed"
         )
         self.result.shapes = Template(self._mapped("$inputs"), tuple(self.parts))
 
@@ -199,7 +199,7 @@ class ArgumentBuilder:
         shown = f"`{shown}`" if len(shown) < 60 and "\n" not in shown else f"input {index}"
         if sizes is None:
             self.result.assumptions.append(
-                f"the shape of {shown} is not visible; a dimension of size 1 would become fixed"
+                f"the shape of {shown} was not read; a dimension of size 1 would become fixed"
             )
             return
         if None in sizes:
@@ -248,7 +248,7 @@ class ArgumentBuilder:
 
     def _fresh(self, name: str) -> str:
         if self.view.scope_at(self.at).kind in {"comprehension", "lambda"}:
-            raise CannotExport("the shapes of the example inputs are not visible inside this expression")
+            raise CannotExport("the shapes of the example inputs were not read inside this expression")
         return self.view.fresh_name(name, self.at)
 
     def _before(self, name: str, text: str) -> None:

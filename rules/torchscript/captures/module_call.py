@@ -57,7 +57,7 @@ def unreadable(call: ast.Call) -> str | None:
     """Why the call cannot be replaced by what it is given, a clause; None if it can."""
     keywords = {keyword.arg for keyword in call.keywords}
     if None in keywords or len(call.args) != 1 or isinstance(call.args[0], ast.Starred):
-        return "its arguments are not all visible"
+        return "its arguments were not all read"
     unknown = sorted(str(name) for name in keywords - _IGNORED)
     return f"it passes `{unknown[0]}`, which only the TorchScript compiler understands" if unknown else None
 

@@ -352,9 +352,7 @@ def _verdict(swap: _Swap, whole: tuple[Rewrite, ...] | None) -> ModuleVerdict:
     if compiles:
         compiled = _compiled(swap)
         if compiled is None:
-            return ModuleVerdict(
-                "Not rewritten: `torch.compile` cannot be written here, because a name stands in its way."
-            )
+            return ModuleVerdict("Not rewritten: how `torch.compile` is spelled here is not certain.")
         rewrites += compiled
     elif whole is not None:
         rewrites += whole

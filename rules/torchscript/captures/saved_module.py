@@ -77,7 +77,7 @@ def _plan(capture: Capture, about: ModuleCall, inputs: ExampleInputs) -> None:
     if facts.parameters is not None:
         required = facts.required if facts.required is not None else facts.parameters
         if not required <= inputs.count <= facts.parameters:
-            raise CannotExport(f"`forward` takes {facts.parameters} inputs and {inputs.count} are visible")
+            raise CannotExport(f"`forward` takes {facts.parameters} inputs and {inputs.count} were read")
     _weigh_module(capture, about)
     builder = ArgumentBuilder(view, call, capture.spell, batch_example(capture))
     arguments = in_proved_form(capture, builder.build(inputs), clones=False)
@@ -193,4 +193,4 @@ def _file_left(about: ModuleCall, path: str) -> str:
         "function": " A function has to stand in the `forward` of a module first.",
         "unknown": " If it is a function, it has to stand in the `forward` of a module first.",
     }[about.module.kind]
-    return f"To leave a file behind: `torch.export.save({draft.code}, {path})`.{entry} {draft.remarks}"
+    return f"To leave a file behind, where it can be captured: `torch.export.save({draft.code}, {path})`.{entry} {draft.remarks}"

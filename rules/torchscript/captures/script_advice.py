@@ -33,7 +33,8 @@ def both_ways(about: ModuleCall) -> str:
     draft = about.draft
     if about.module.kind == "function" or draft.plain:
         return speed(about)
-    leave = "To leave Python" if about.module.kind == "module" else "To leave Python, if it is a module"
+    which = "where" if about.module.kind == "module" else "if it is a module that"
+    leave = f"To leave Python, {which} `torch.export` can capture{' it' * (which == 'where')}"
     return f"{speed(about)} {leave}: `{draft.code}`. {draft.remarks} {EXPORT_DOCS}"
 
 
@@ -48,8 +49,8 @@ def handed_on(about: ModuleCall) -> str:
         return f"Hand on `{text}` itself, or `torch.compile({text})` for speed."
     condition = "Where it" if about.module.kind == "module" else "If it is a module and"
     return (
-        f"Hand on `{text}` itself where it is only called there; `torch.compile({text})` makes it fast. {condition} is "
-        f"written to a file, export it instead: `{draft.code}`. {draft.remarks}"
+        f"Hand on `{text}` itself where it is only called there; for speed there is `torch.compile({text})`. {condition} is "
+        f"written to a file, export it instead, as far as it can be captured: `{draft.code}`. {draft.remarks}"
     )
 
 

@@ -246,9 +246,7 @@ def _weigh_call(capture: Capture, call: ast.Call, inputs: ExampleInputs) -> None
                 capture.refusals.append(f"the call ({place}) has an input of another rank than the example")
             elif sizes is None and _is_one_of_several(life.home(call), argument):
                 shown = one_line(life.home(call), argument)
-                capture.assume(
-                    f"`{shown}` has to have as many dimensions as the example ({place}), which is not visible there"
-                )
+                capture.assume(f"`{shown}` has to have as many dimensions as the example ({place}), which was not read")
 
 
 def _is_one_of_several(view: ModuleView, node: ast.expr) -> bool:

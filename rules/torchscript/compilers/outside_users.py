@@ -44,7 +44,11 @@ def _outside_compiler(context: Context, tracing: bool, expecting: bool) -> str |
         if place is not None:
             return f"{place} mentions `{word}`"
     packages = sorted(_SCRIPTING_PACKAGES.intersection(foreign_packages(project))) if expected else []
-    return f"the project uses `{packages[0]}`, which can script the modules it is given" if packages else None
+    return (
+        f"`{packages[0]}`, which this repository names in an import, can script the modules it is given"
+        if packages
+        else None
+    )
 
 
 def _place(mention: str) -> Place:

@@ -32,12 +32,13 @@ def needed_by_trace(
         return []
     keeps = "which keeps its branches and loops only while it is scripted: write `torch.cond` or tensor operations in their place first"
     if _FOR_EXPORT.search(node.name):
-        return [f"`{node.name}` is written for an export, {keeps} (line {branches})"]
+        return [f"`{node.name}` is by its name for an export, {keeps} (line {branches})"]
     found = data_branch(view, node)
     reach = traced_by(context.project, view.path, ((view.path, node.lineno),)) if found is not None else None
     if found is None or reach is None or reach.lost:
         return []
-    return [f"`{node.name}` {found.what} (line {found.line}), and {reach.root} traces or exports it, {keeps}"]
+    may = "traces or exports it" if reach.certain else "may trace or export it"
+    return [f"`{node.name}` {found.what} (line {found.line}), and {reach.root} {may}, {keeps}"]
 
 
 def trace_doubts(branches: int | None, shapes: int | None, name: str, context: Context) -> list[str]:

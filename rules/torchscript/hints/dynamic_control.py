@@ -40,17 +40,17 @@ class DynamicPart:
         """What export makes of it."""
         if self.kind == "loop":
             return (
-                f"`torch.export` unrolls the loop on line {self.line} for the size of the example inputs and refuses others, or "
+                f"where `torch.export` gets to the loop on line {self.line}, it unrolls it for the size of the example inputs and refuses others, or "
                 "stops at it where values of a tensor say how long it is; scripting kept it"
             )
         if self.kind == "size":
             return (
-                f"`torch.export` keeps the side of the branch on line {self.line} that the example inputs take and refuses "
-                "sizes of the other one, where scripting kept both"
+                f"where `torch.export` gets to the branch on line {self.line}, it keeps the side that the example inputs take and refuses "
+                "sizes of the other one; scripting kept both"
             )
         return (
-            f"`torch.export` stops at the branch on line {self.line} if a value of a tensor decides it, where scripting kept "
-            "both sides; `torch.cond` or `torch.where` do"
+            f"where `torch.export` gets to the branch on line {self.line}, it stops there if a value of a tensor decides; scripting kept "
+            "both sides, as `torch.cond` does"
         )
 
 

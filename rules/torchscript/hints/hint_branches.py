@@ -58,7 +58,7 @@ def difference(
         return FlagDifference("", f"`{function.name}` runs in Python, outside of what is captured.")
     before = _decided_before(view, owner, now)
     if before is not None:
-        return FlagDifference("", f"Where this is captured, line {before.test.lineno} decides before it is asked.")
+        return FlagDifference("", f"Where an export gets here, line {before.test.lineno} decides before it is asked.")
     if not is_truth(owner, test):
         return FlagDifference("")
     new, old = settle(test, now).constant, settle(test, then).constant
@@ -106,14 +106,14 @@ def _statements(view: ModuleView, node: ast.If, new: bool | None, old: bool | No
         return f"Under export the rest of the condition decides; {compiler} {ran}."
     if old is None:
         runs = f"always runs {_show(view, side(new))}" if side(new) else f"never runs {_show(view, side(not new))}"
-        return f"Where this is captured, export {runs}; for {compiler} the rest of the condition decided."
+        return f"Where an export gets here, it {runs}; for {compiler} the rest of the condition decided."
     if not side(old):
-        return f"Where this is captured, export runs {_show(view, side(new))}, which {compiler} skipped."
+        return f"Where an export gets here, it runs {_show(view, side(new))}, which {compiler} skipped."
     if not side(new):
         end = _ENDS.get(type(side(old)[-1]))
         what = f"where {compiler} {end}" if end else f"which {compiler} ran"
-        return f"Where this is captured, export skips {_show(view, side(old))}, {what}."
-    return f"Where this is captured, export runs {_show(view, side(new))}; {compiler} ran {_show(view, side(old))}."
+        return f"Where an export gets here, it skips {_show(view, side(old))}, {what}."
+    return f"Where an export gets here, it runs {_show(view, side(new))}; {compiler} ran {_show(view, side(old))}."
 
 
 def _expressions(view: ModuleView, node: ast.IfExp, new: bool | None, old: bool | None, compiler: str) -> str:
@@ -121,7 +121,7 @@ def _expressions(view: ModuleView, node: ast.IfExp, new: bool | None, old: bool 
         return ""
     chosen, other = (node.body, node.orelse) if new else (node.orelse, node.body)
     return (
-        f"Where this is captured, export takes `{_cut(view.text(chosen))}`; {compiler} took `{_cut(view.text(other))}`."
+        f"Where an export gets here, it takes `{_cut(view.text(chosen))}`; {compiler} took `{_cut(view.text(other))}`."
     )
 
 

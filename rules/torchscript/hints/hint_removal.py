@@ -86,13 +86,13 @@ def dead_questions(context: Context, node: ast.AST) -> frozenset[str]:
 
 
 def traces_until(project: Project, place: str) -> str:
-    """A clause where the place at `path:line` exports to ONNX by default, which is no trace since torch 2.9."""
+    """A sentence where the place at `path:line` exports to ONNX by default, which is no trace since torch 2.9."""
     path, _, line = place.rpartition(":")
     view = project.view(path)
     uses = view.uses(frozenset({"torch.onnx.export"})) if view is not None else ()
     calls = [use.call for use in uses if use.call is not None and str(use.node.lineno) == line]
     by_default = any(not any(keyword.arg in {"dynamo", None} for keyword in call.keywords) for call in calls)
-    return " up to torch 2.8 (without `dynamo`, `torch.onnx.export` is `torch.export` since 2.9)" if by_default else ""
+    return " Without `dynamo`, `torch.onnx.export` traces up to torch 2.8 only." if by_default else ""
 
 
 def _held(context: Context, keys: tuple[Key, ...] | None) -> Removal | None:
@@ -100,7 +100,7 @@ def _held(context: Context, keys: tuple[Key, ...] | None) -> Removal | None:
     project = context.project
     place = handed_on(project) if keys else None
     if place is not None:
-        reason = f"Keep it until {place} is migrated: it hands a compiler on, and what that compiles was not followed."
+        reason = f"Keep it as long as something may compile it: {place} hands a compiler on, and what that compiles was not followed."
         return Removal(Safety.MANUAL, reason, place)
     if keys is None:
         place = first_compilation(project, context.view.path)
@@ -121,17 +121,7 @@ def _waits(reach: Reach, does: str) -> Removal:
     if reach.certain:
         reason = f"Keep it as long as {reach.root} {does}s it; migrate that first, with whatever else does."
         return Removal(Safety.MANUAL, reason, reach.root)
-    if reach.lost:
-        behind = f" (lost at {reach.lost})" if reach.lost != reach.root else ""
-        unknown = f"what that is given was not followed{behind}"
-    elif reach.beyond == reach.root:
-        unknown = "what that is given was not followed for certain"
-    else:
-        unknown = f"the way from there was followed for certain only to {reach.beyond}"
-    reason = (
-        f"Keep it until {reach.root} is migrated, which for all that is known here may {does} it: {unknown}. "
-        f"So it is with whatever else {does}s it."
-    )
+    reason = f"Keep it as long as something may {does} it: what {reach.root} {does}s was not followed to its end."
     return Removal(Safety.MANUAL, reason, reach.root)
 
 

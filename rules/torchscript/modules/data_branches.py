@@ -20,7 +20,7 @@ _NUMBERS = frozenset({"int", "float", "bool", "max", "min", "abs", "round", "mat
 # Questions whose answer is another one while a program is captured.
 _OTHER_MODE = frozenset("training is_scripting is_tracing is_compiling is_exporting is_in_onnx_export".split())
 _MOST_NAMES = 4
-BRANCHES = "branches on the values of a tensor"
+BRANCHES = "branches on values that seem to be a tensor's"
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ def _tests(view: ModuleView, node: ast.AST) -> tuple[str, list[ast.expr]]:
         case ast.If(test=test) | ast.IfExp(test=test):
             return BRANCHES, [test]
         case ast.While(test=test):
-            return "loops until the values of a tensor say so", [test]
+            return "loops until values say so that seem to be a tensor's", [test]
         case ast.Assert(test=test):
-            return "checks the values of a tensor", [test]
+            return "checks values that seem to be a tensor's", [test]
         case ast.Call(func=ast.Name(id="range"), args=args):
             return "loops as often as a number in a tensor says", list(args)
         case ast.Call(func=ast.Attribute(attr="arange"), args=args):

@@ -74,7 +74,7 @@ def _obstacle(view: ModuleView, node: ast.expr, project: Project) -> str | None:
         home = project.view(path)
         function = project.once(_definitions, path).get(line) if home is not None else None
         if home is not None and function is not None and (why := _rejected(home, function)) is not None:
-            return f"where it runs that, {why}" if reached.beyond.get((path, line)) else why
+            return f"where it runs that, {why}"
     return None
 
 

@@ -46,9 +46,9 @@ _RESHAPING = frozenset(
     max_pool2d avg_pool2d adaptive_avg_pool2d stack""".split()
 )
 _CALLS = {
-    "item": "which takes a number out of a tensor: a trace has it baked in, and export fails where the number matters",
-    "tolist": "which takes numbers out of a tensor: a trace has them baked in, and export fails",
-    "numpy": "which leaves torch: a trace has the result baked in, and export fails",
+    "item": "which takes a number out of a tensor: a trace has it baked in, and export may fail",
+    "tolist": "which takes numbers out of a tensor: a trace has them baked in, and export may fail",
+    "numpy": "which leaves torch: a trace has the result baked in, and export may fail",
     "to": "whose device or dtype export bakes in",
     "type": "whose dtype export bakes in",
     "type_as": "whose dtype export bakes in",
@@ -82,7 +82,7 @@ def branch_doubt(test: ast.expr) -> str:
         return "`forward` branches on an argument that may be None, and export fixes the branch without a guard"
     if attributes & _VALUES:
         return (
-            "`forward` branches on the values of a tensor: the trace has one branch baked in and export fails; write "
+            "`forward` branches on the values of a tensor: the trace has one branch baked in and export may fail; write "
             "`torch.cond(predicate, true_fn, false_fn, (x,))`, whose branches return new tensors of one shape and dtype"
         )
     return "`forward` branches on something other than constants of the module"

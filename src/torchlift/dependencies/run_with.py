@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
@@ -117,6 +118,11 @@ def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
                 how = _kind(name, kind)
                 found[RunWith(release, f"{name}:{source.location(offset)[0]}", how)] = None
     return [replace(one, kind="job") if built and one.kind == "image" else one for one in found]
+
+
+def is_container_file(name: str) -> bool:
+    """Whether a file of this name says how an image is made."""
+    return any(fnmatchcase(name, pattern) for pattern in _CONTAINERS)
 
 
 def image_of_unknown_torch(root: Path, folder: Path) -> str | None:

@@ -420,7 +420,7 @@ REFUSED = {
     ),
     "from any source": (body(SEND, "b = dist.irecv(got)", *WAITS), "from any rank"),
     "one direction only": (body(SEND, "b = dist.isend(x, left)", *WAITS), "stands elsewhere"),
-    "open arguments": (body(SEND, "b = dist.irecv(got, **{'src': left})", *WAITS), "not all visible"),
+    "open arguments": (body(SEND, "b = dist.irecv(got, **{'src': left})", *WAITS), "not all read"),
     "a time limit": (body(SEND, RECV, "a.wait()", "b.wait(3.0)"), "time limit"),
     "the request is asked": (body(SEND, RECV, "print(b.is_completed())", *WAITS), "more than waiting"),
     "the request is returned": (body(SEND, RECV, "a.wait()", "return b"), "more than waiting"),

@@ -232,7 +232,7 @@ def test_an_exported_method_is_advised_by_what_it_takes(tmp_path: Path) -> None:
         "@torch.jit.export\ndef pad(x: torch.Tensor) -> torch.Tensor:\n    return x\n\n\nmake = torch.jit.script\n"
     )
     names, encode, pad = (finding.help or "" for finding in found(tmp_path, {"a.py": code}, "TL112"))
-    assert "needs no program" in names
+    assert "neither takes nor returns a tensor" in names
     assert "`self.net.encode`" in encode
     assert "calls `pad`" in pad
 

@@ -167,7 +167,7 @@ def test_the_branches_are_told_apart_in_the_advice(tmp_path: Path) -> None:
         "torch.jit.script(f).save('f.pt')\n"
     )
     (finding,) = found(tmp_path, {"a.py": code}, "TL117")
-    assert "Where this is captured, export skips line 6 (`return x + 1`), where TorchScript returned." in (
+    assert "Where an export gets here, it skips line 6 (`return x + 1`), where TorchScript returned." in (
         finding.help or ""
     )
     assert "`torch.jit.is_scripting() or torch.compiler.is_exporting()`" in (finding.help or "")

@@ -294,7 +294,7 @@ def test_a_call_that_a_compilation_may_leave_out_is_not_said_to_be_compiled(case
     root = f"from pkg.a import helper\n\n\n@torch.jit.script\ndef f(x):\n    {GUESSED[case]}\n"
     files = {"pkg/__init__.py": "", "pkg/a.py": HELPER, "b.py": HEAD + root}
     (found,) = (one for one in hints(tmp_path, files) if one.path == "pkg/a.py")
-    assert "may compile it: the way from there was followed for certain only to b.py:9." in (found.help or "")
+    assert "may compile it: what b.py:8 compiles was not followed to its end." in (found.help or "")
 
 
 def test_the_root_that_is_known_to_compile_is_named_before_others(tmp_path: Path) -> None:

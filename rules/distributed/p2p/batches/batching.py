@@ -141,7 +141,7 @@ class _Rewriting:
     def _spell(self, name: str, at: ast.AST, like: Use | None = None) -> str:
         spelling = self.view.spell(name, at, like or self.uses[self.calls[0]])
         if spelling is None:
-            raise Refused(f"`{name}` cannot be written here with the names this file has.")
+            raise Refused(f"how `{name}` is spelled here is not certain.")
         self._add(*spelling.imports)
         return spelling.text
 

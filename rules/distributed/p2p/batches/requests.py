@@ -86,7 +86,7 @@ class RequestReader:
             raise Refused(f"the blocking `send` on line {call.lineno} orders the exchange.")
         arguments = arguments_of(call, function)
         if arguments is None or "tensor" not in arguments:
-            raise Refused(f"the arguments on line {call.lineno} are not all visible.")
+            raise Refused(f"the arguments on line {call.lineno} were not all read.")
         if function == "isend" and not is_given(arguments, "dst", "group_dst"):
             raise Refused(f"the send on line {call.lineno} names no receiver.")
         if function != "isend" and not is_given(arguments, "src", "group_src"):
