@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from closed_schema import closed
 from commands import command
-from doctor_machines import FIXTURES, MACHINES, changed, healthy
+from doctor_machines import FIXTURES, MACHINES, changed, facts_file, healthy
 
 from torchlift.cli import torchlift
 from torchlift.doctor.checks.registry import all_checks
@@ -26,7 +26,6 @@ from torchlift.doctor.schemas import report_schema
 from torchlift.json_records.schema import schema_text
 
 ROOT = Path(__file__).parents[2]
-FACTS = FIXTURES / "machines"
 VALIDATOR = jsonschema.Draft202012Validator(report_schema())
 
 
@@ -34,10 +33,6 @@ def run(*arguments: str, stdin: str | None = None, **environment: str) -> subpro
     variables = {"NO_COLOR": None, "FORCE_COLOR": None, "COLUMNS": "100", **environment}
     done = command(["doctor", *arguments], stdin=None if stdin is None else stdin.encode(), environment=variables)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
-
-
-def machine(name: str) -> list[str]:
-    return ["--facts", str(FACTS / f"{name}.json")]
 
 
 @pytest.fixture
@@ -84,8 +79,8 @@ def test_torch_is_not_imported_in_the_doctors_own_process() -> None:
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_healthy_machines_exit_with_0_and_say_so_in_the_first_line(name: str) -> None:
-    done = run(*machine(name))
+def test_healthy_machines_exit_with_0_and_say_so_in_the_first_line(name: str, tmp_path: Path) -> None:
+    done = run("--facts", facts_file(name, tmp_path))
     assert done.returncode == 0 and done.stderr == ""
     assert done.stdout.startswith("Healthy: "), done.stdout
 
@@ -111,9 +106,11 @@ def test_a_warning_exits_with_0_unless_strict(doubtful: str) -> None:
 
 @pytest.mark.parametrize("name", [*MACHINES, "ill", "doubtful"])
 @pytest.mark.parametrize("more", [[], ["--redact"], ["--for", "torch==2.14"], ["--repo", str(ROOT)]], ids=" ".join)
-def test_json_is_complete_and_obeys_the_published_schema(name: str, more: list[str], ill: str, doubtful: str) -> None:
-    source = {"ill": ["--facts", ill], "doubtful": ["--facts", doubtful]}.get(name) or machine(name)
-    done = CliRunner().invoke(torchlift, ["doctor", *source, "--json", *more])
+def test_json_is_complete_and_obeys_the_published_schema(
+    name: str, more: list[str], ill: str, doubtful: str, tmp_path: Path
+) -> None:
+    source = {"ill": ill, "doubtful": doubtful}.get(name) or facts_file(name, tmp_path)
+    done = CliRunner().invoke(torchlift, ["doctor", "--facts", source, "--json", *more])
     assert done.stdout.isascii()
     report = json.loads(done.stdout)
     VALIDATOR.validate(report)

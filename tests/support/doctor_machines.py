@@ -1,4 +1,7 @@
-"""Machines for the tests of checks: the healthy ones of `fixtures/machines`, and ill ones made by changing them."""
+"""Machines for the tests of checks: the healthy ones of `fixtures/machines`, and ill ones made by changing them.
+
+What stands in `fixtures/machines/alike` is like another machine but for what its file changes.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,29 @@ from torchlift.doctor.facts import Facts
 from torchlift.doctor.facts.facts_json import from_json
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-MACHINES = tuple(sorted(path.stem for path in (FIXTURES / "machines").glob("*.json")))
+MACHINES = tuple(sorted(path.stem for path in (FIXTURES / "machines").rglob("*.json")))
 
 
 @cache
-def _read(machine: str) -> str:
-    return (FIXTURES / "machines" / f"{machine}.json").read_text(encoding="utf-8")
+def read(machine: str) -> str:
+    """The facts of a machine of `fixtures/machines`, as a facts file has them."""
+    alike = FIXTURES / "machines" / "alike" / f"{machine}.json"
+    if not alike.exists():
+        return (FIXTURES / "machines" / f"{machine}.json").read_text(encoding="utf-8")
+    told = json.loads(alike.read_text(encoding="utf-8"))
+    return json.dumps(_changed(told["like"], told["change"]))
+
+
+def facts_file(machine: str, folder: Path) -> str:
+    """The path of a facts file with this machine, below `folder`, named as it is."""
+    path = folder / f"{machine}.json"
+    path.write_text(read(machine), encoding="utf-8")
+    return str(path)
 
 
 def healthy(machine: str) -> Facts:
     """A machine of `fixtures/machines`, fresh at every call."""
-    return from_json(json.loads(_read(machine)))
+    return from_json(json.loads(read(machine)))
 
 
 def changed(machine: str, change: Mapping[str, Any]) -> Facts:
@@ -37,10 +52,14 @@ def changed(machine: str, change: Mapping[str, Any]) -> Facts:
     the `name` of an item ("packages.triton.version") or its file's name without the suffix ("libraries.libtorch_cuda");
     "-" before the last step removes that item.
     """
-    raw: Any = {"schema": 1} if machine == "empty" else json.loads(_read(machine))
+    return from_json(_changed(machine, change))
+
+
+def _changed(machine: str, change: Mapping[str, Any]) -> Any:
+    raw: Any = {"schema": 1} if machine == "empty" else json.loads(read(machine))
     for path, value in change.items():
         _change(raw, path.split("."), copy.deepcopy(value), path)
-    return from_json(raw)
+    return raw
 
 
 def _change(node: Any, steps: list[str], value: Any, path: str) -> None:

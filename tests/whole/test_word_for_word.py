@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from doctor_machines import FIXTURES, MACHINES
+from doctor_machines import FIXTURES, MACHINES, facts_file
 from noted_words import problem_with
 
 from torchlift import __version__
@@ -61,8 +61,8 @@ def answered(*arguments: str) -> str:
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_a_report_of_a_machine_is_as_it_was_in_every_format(name: str, told: Told) -> None:
-    facts = str(FIXTURES / "machines" / f"{name}.json")
+def test_a_report_of_a_machine_is_as_it_was_in_every_format(name: str, tmp_path: Path, told: Told) -> None:
+    facts = facts_file(name, tmp_path)
     for form in ("text", "json", "markdown", "github", "junit"):
         told(f"doctor {form} {name}", answered("doctor", "--facts", facts, "--format", form, "--verbose"))
 

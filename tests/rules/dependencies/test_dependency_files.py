@@ -315,11 +315,14 @@ def test_a_facts_file_gives_gpus_and_driver(tmp_path: Path) -> None:
             machine_in_facts(tmp_path / "facts.json")
 
 
-def test_the_facts_read_here_are_those_that_the_doctor_writes() -> None:
+def test_the_facts_read_here_are_those_that_the_doctor_writes(tmp_path: Path) -> None:
+    from doctor_machines import MACHINES, facts_file
+
     from torchlift.doctor.derived.machine_of import machine_of
     from torchlift.doctor.facts.facts_json import read_facts
 
-    for path in sorted((ROOT / "fixtures/machines").glob("*.json")):
+    for name in MACHINES:
+        path = Path(facts_file(name, tmp_path))
         facts = read_facts(path)
         wanted = machine_of(facts)
         nvidia = [device.capability for device in wanted.devices if device.vendor == "nvidia"]
