@@ -79,7 +79,8 @@ def _of_unseen_base(context: Context, method: ast.AST | None) -> Removal | None:
     owner = view.parent(method) if method is not None else None
     if not isinstance(owner, ast.ClassDef) or is_module_class(view, owner, context.project) is not None:
         return None
-    base = next((base for base in owner.bases if view.definition(base) is None), owner.bases[0])
+    named = [base.value if isinstance(base, ast.Subscript) else base for base in owner.bases]
+    base = next((base for base in named if view.definition(base) is None), named[0])
     if view.possible_name(base).startswith(_PLAIN_BASES):
         return None
     about = (

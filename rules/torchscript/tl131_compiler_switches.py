@@ -137,6 +137,11 @@ def _dropped(use: Use, place: UsePlace, message: str, context: Context) -> Itera
         )
         yield Finding("TL131", view.path, span, message, Severity.WARNING, advice)
         return
+    left = runtime_uses.first_torchscript_use(project, view.path)
+    if left is not None and use.target != "torch.jit.strict_fusion":
+        advice = f"Keep it as long as {left} may run TorchScript; migrate that first."
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, advice, waits_for=place_alone(left))
+        return
     rewrite = _rewrite(use, place, view) or _unread(use, view)
     if rewrite is None:
         yield Finding("TL131", view.path, span, message, Severity.WARNING, _advice(use, place))
@@ -149,9 +154,7 @@ def _dropped(use: Use, place: UsePlace, message: str, context: Context) -> Itera
             return
         rewrites = tuple(DeleteStatement(view.span(item), stale_above(view, item)) for item in row)
         title = title if len(row) == 1 else f"Remove {len(row)} settings"
-    left = runtime_uses.first_runtime_use(project, view.path)
-    doubt = f"{left} may still run TorchScript, which then chooses as it does by itself" if left is not None else None
-    doubt = doubt or (None if use.target == "torch.jit.strict_fusion" else assumption(project))
+    doubt = None if use.target == "torch.jit.strict_fusion" else assumption(project)
     safety = Safety.SAFE if doubt is None else Safety.UNSAFE
     review = None if doubt is None else f"Needs review: {doubt}."
     yield Finding("TL131", view.path, span, message, Severity.WARNING, review, Fix(title, safety, rewrites))

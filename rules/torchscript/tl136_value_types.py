@@ -13,7 +13,7 @@ from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
 from torchlift.rules.torchscript.facts import c_bindings
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
-from torchlift.rules.torchscript.hints.dropped_types import TypeAdvice, in_annotation, in_type_test
+from torchlift.rules.torchscript.hints.dropped_types import OF_CPP, TypeAdvice, in_annotation, in_type_test
 from torchlift.torchscript_intent import DROP
 from torchlift.view import ModuleView, Use
 
@@ -173,7 +173,9 @@ def _advice(use: Use, place: UsePlace) -> str:
             else "the function itself, or the module that holds it"
         )
         return f"{why}. {'Annotate' if place == 'annotation' else 'Use'} {kind}."
-    if name in {"RecursiveScriptClass", "ScriptClass"}:
+    if name == "ScriptClass":
+        return OF_CPP
+    if name == "RecursiveScriptClass":
         return "Without scripting an instance is of its own Python class: name that class here."
     match place:
         case "test":
@@ -202,6 +204,12 @@ _DESCRIBE = (
 )
 
 EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef is_own(kind, x):\n    if isinstance(kind, torch.ScriptClass):\n        return True\n"
+        "    return isinstance(x, kind)\n",
+        why="classes that C++ registers, which stay",
+        torchscript=DROP,
+    ),
     Bad(
         "import torch\n\n\ndef describe(net):\n    if isinstance(net, torch.jit.ScriptModule):\n        return 'script'\n    return 'eager'\n",
         why="a branch that is never taken any more",

@@ -26,10 +26,19 @@ def idle(view: ModuleView, node: ast.AST) -> Iterator[tuple[str, tuple[Rewrite, 
         ):
             kept = Template("$kept", (("kept", view.span(body)),))
             yield f"alike {ast.dump(node)}", (ReplaceExpression(view.span(node), kept),)
+        case ast.Assert(test=test) if _is_asked_before(view, node, test):
+            yield f"asked {_place(view, node)} {ast.dump(node)}", (DeleteStatement(view.span(node)),)
         case ast.With(items=[ast.withitem(context_expr=ast.Call(func=made), optional_vars=ast.Name() as name)]):
             binding = view.bound_by(name)
             if view.certain_name(made) in _FILES and binding is not None and not view.reads_of(binding):
                 yield f"file {_place(view, node)} {name.id}", (KeepBranch(view.span(node), "body"),)
+
+
+def _is_asked_before(view: ModuleView, node: ast.Assert, test: ast.expr) -> bool:
+    """Whether an assertion is the first statement under a condition that says the same of a name or an attribute."""
+    around = view.parent(node)
+    same = isinstance(around, ast.If) and around.body[0] is node and ast.dump(around.test) == ast.dump(test)
+    return same and len(around.body) > 1 and not any(isinstance(part, ast.Call) for part in ast.walk(test))
 
 
 def _is_set_before(view: ModuleView, node: ast.Expr, method: ast.Attribute) -> bool:

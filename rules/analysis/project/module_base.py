@@ -17,7 +17,8 @@ _NOT_MODULES = frozenset({"object", "abc.ABC", "unittest.TestCase", "typing.Prot
 def is_module_class(view: ModuleView, node: ast.ClassDef, project: Project | None, depth: int = 0) -> bool | None:
     """Whether a class is an `nn.Module`: True, False, or None where a base class was not read."""
     answer: bool | None = False
-    for base in node.bases:
+    for written in node.bases:
+        base = written.value if isinstance(written, ast.Subscript) else written  # `Base[T]`
         resolution = view.resolve(base)
         name = resolution.name if resolution is not None and resolution.certain else None
         if isinstance(base, ast.Name) and base.id == "object":

@@ -17,6 +17,7 @@ from torchlift.rules.analysis.places.possible_callers import Found, called_where
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.project.installable import packaging_of
 from torchlift.rules.analysis.project.same_program import in_one_program
+from torchlift.rules.torchscript.functions.dtype_choices import chooses_dtypes
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -97,6 +98,8 @@ def _autocast_around(project: Project, view: ModuleView, node: ast.AST | None) -
         return None
     if node is None or isinstance(node, ast.ClassDef):
         return near
+    if isinstance(node, ast.FunctionDef) and not chooses_dtypes(view, node, project):
+        return None
     found = called_where(view, node, project, _casts_around)
     return _of(project, view.path, places, found) if found is not None else None
 

@@ -58,3 +58,13 @@ COLLECTOR = Collector(
 def first_runtime_use(project: Project, near: str) -> str | None:
     """The place in the project, nearest to the file `near`, that scripts, traces or loads TorchScript code."""
     return nearest((*uses(project, tracing=True), *project.records(COLLECTOR).items()), near)
+
+
+def first_torchscript_use(project: Project, near: str) -> str | None:
+    """As `first_runtime_use`, without what opens TorchScript among other files: the user said that there is none."""
+    loads = {
+        path: line
+        for path, line in project.records(COLLECTOR).items()
+        if b"jit" in project.data(path).split(b"\n")[line - 1] or b"jit.load" in project.data(path)
+    }
+    return nearest((*uses(project, tracing=True), *loads.items()), near)

@@ -81,10 +81,7 @@ EXAMPLES = (
     ),
     Bad(
         f"{_SCRIPTED}{_ROW}",
-        _SCRIPTED,
-        safety="unsafe",
         why="settings in a row, while something is still scripted",
-        run=_RUN,
         torchscript=DROP,
     ),
     Bad(

@@ -7,11 +7,14 @@ import ast
 from torchlift.finding import DeleteStatement, EditImport, Fix, ReplaceExpression, Rewrite, Safety, Template
 from torchlift.rules.analysis.places.own_names import means_its_own
 from torchlift.rules.analysis.places.use_places import UsePlace
+from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.repeatable import is_repeatable
+from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.functions.use_advice import UseAdvice
 from torchlift.view import Binding, ModuleView, Use
+from torchlift.view.walk import walk
 
 _AS_IT_IS = "lambda function: function"
 _NOT_READ = "what it is given runs as Python from now on, and was not read here"
@@ -44,9 +47,32 @@ def dropped_value(use: Use, place: UsePlace, context: Context) -> UseAdvice | No
             return UseAdvice(f"Needs review: {_NOT_READ}.", fix)
         case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]):
             return _in_its_place(use, context)
+        case ast.Call() | ast.keyword() if (said := _more_than_called(view, use.node, parent, context)) is not None:
+            return UseAdvice(f"Not rewritten: {said}.")
         case ast.Call() | ast.keyword() | ast.Dict() | ast.arguments() | ast.List() | ast.Tuple() | ast.Return():
             return _in_its_place(use, context)
     return None
+
+
+def _more_than_called(view: ModuleView, node: ast.expr, parent: ast.Call | ast.keyword, context: Context) -> str | None:
+    """A clause about a function of the project that does more with what it is handed than to call it with one argument."""
+    call = parent if isinstance(parent, ast.Call) else view.parent(parent)
+    found = definition_of(view, call.func, context.project, ast.FunctionDef) if isinstance(call, ast.Call) else None
+    if found is None or not isinstance(call, ast.Call):
+        return None
+    home, function = found
+    given = (
+        named_arguments(call, [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]) or {}
+    )
+    name = next((name for name, value in given.items() if value is node), None)
+    if name is None and isinstance(parent, ast.keyword):
+        name = parent.arg
+    reads = [item for item in walk(function) if isinstance(item, ast.Name) and item.id == name] if name else []
+    for read in reads:
+        around = home.parent(read)
+        if not (isinstance(around, ast.Call) and around.func is read and len(around.args) == 1 and not around.keywords):
+            return f"`{function.name}` does more with it than to call it with one argument ({home.path}:{read.lineno})"
+    return None if reads else f"what `{function.name}` does with it was not read ({home.path}:{function.lineno})"
 
 
 def _alias(use: Use, target: ast.Name, statement: ast.Assign, context: Context) -> UseAdvice | None:

@@ -217,7 +217,7 @@ def _verdict(
     ]
     around = [
         *_errors(facts, context),
-        *trace_doubts(facts.branches, facts.shapes, node.name, context),
+        *trace_doubts(home, node, facts.branches, facts.shapes, context),
         *uses.doubts,
     ]
     if not code and not around:

@@ -65,7 +65,8 @@ def _handed_to_foreign(view: ModuleView, node: _FunctionNode, name: str, project
             qualified = view.certain_name(called)
             known = definition_of(view, called, project, ast.FunctionDef) is not None
             read = known or definition_of(view, called, project, ast.ClassDef) is not None
-            if "." in qualified and not qualified.startswith(_READ) and not read:
+            own = "." in qualified and project.split_name(qualified, view.path) is not None
+            if "." in qualified and not own and not qualified.startswith(_READ) and not read:
                 return call.lineno
     return None
 

@@ -58,7 +58,7 @@ def decorated_function(
     uses.refusals += [*facts.fails, *needed_by_trace(view, node, facts.branches, context)]
     if isinstance(owner, ast.ClassDef):
         uses.doubts.append(f"the uses of `{owner.name}.{node.name}` were not looked for")
-    around = [*trace_doubts(facts.branches, facts.shapes, node.name, context), *uses.doubts]
+    around = [*trace_doubts(view, node, facts.branches, facts.shapes, context), *uses.doubts]
     others = [
         item
         for index, item in enumerate(node.decorator_list)
@@ -121,7 +121,7 @@ def scripted_value(
                 f"where it is only called, or `torch.compile({shown})`."
                 + "".join(
                     f" Mind that {clause}."
-                    for clause in trace_doubts(facts.branches, facts.shapes, function.name, context)
+                    for clause in trace_doubts(home, function, facts.branches, facts.shapes, context)
                 )
             )
         case ast.Expr():
@@ -129,7 +129,7 @@ def scripted_value(
         case _:
             uses.doubts.append("it is handed on, and what happens to it there was not followed")
     uses.refusals += [*facts.fails, *needed_by_trace(home, function, facts.branches, context)]
-    around = [*trace_doubts(facts.branches, facts.shapes, function.name, context), *uses.doubts]
+    around = [*trace_doubts(home, function, facts.branches, facts.shapes, context), *uses.doubts]
     return _verdict(title, rewrites, _assumptions(facts.doubts, around), uses, definition, use, context)
 
 

@@ -251,6 +251,7 @@ class _Body(CallReader):
             self.sources[target.id] = self.sources_of(value) if kind in NUMBERS | {"unknown"} else frozenset()
             self._bound(target.id, self.range(value) if kind in NUMBERS else None)
             (self.constants.add if self.is_constant(value) else self.constants.discard)(target.id)
+            (self.wide.add if self.is_wide(value) else self.wide.discard)(target.id)
         elif isinstance(target, ast.Subscript):
             self._element(target)
             if kind not in TENSORS | NUMBERS | {"unknown"}:
@@ -322,11 +323,13 @@ class _Body(CallReader):
         self.index(target.slice)
 
     def _branches(self, node: ast.If) -> None:
-        before, bounds = dict(self.kinds), dict(self.ranges)
+        before, bounds, wide = dict(self.kinds), dict(self.ranges), set(self.wide)
         self.block(node.body)
         first, self.kinds = self.kinds, dict(before)
         ranges, self.ranges = self.ranges, bounds
+        wide, self.wide = self.wide, wide
         self.block(node.orelse)
+        self.wide &= wide
         if leaves(node.body):
             return
         if leaves(node.orelse):

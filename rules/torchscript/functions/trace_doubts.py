@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.project import Project
+from torchlift.rules.analysis.places.possible_callers import called_where
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.compiled_context import symbolic_trace
 from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer
@@ -41,22 +43,30 @@ def needed_by_trace(
     return [f"`{node.name}` {found.what} (line {found.line}), and {reach.root} {may}, {keeps}"]
 
 
-def trace_doubts(branches: int | None, shapes: int | None, name: str, context: Context) -> list[str]:
-    """Clauses about traces that may reach the function `name`.
+def trace_doubts(
+    view: ModuleView,
+    node: ast.FunctionDef | ast.AsyncFunctionDef,
+    branches: int | None,
+    shapes: int | None,
+    context: Context,
+) -> list[str]:
+    """Clauses about traces that may reach a function.
 
     Args:
+        view: its file.
+        node: the function.
         branches: line of its first branch or loop, if it has one.
         shapes: line of the first size that leaves the tensors, if one does.
-        name: the function, for messages.
         context: the file and its project.
     """
+    name = node.name
     if branches is None and shapes is None:
         return []
     symbolic = symbolic_trace(context.project)
     if symbolic is not None:
         return [f"{symbolic} traces with torch.fx, which passes over a scripted function and goes into a plain one"]
     place = first_tracer(context.project) if drops(context) else first_trace(context.project)
-    if place is None:
+    if place is None or (drops(context) and not _may_be_traced(context.project, view, node)):
         return []
     if branches is not None:
         return [
@@ -64,3 +74,8 @@ def trace_doubts(branches: int | None, shapes: int | None, name: str, context: C
             f"those of a plain one (`{name}` has one on line {branches})"
         ]
     return [f"{place} traces or exports to ONNX, which may fix the sizes that `{name}` reads on line {shapes}"]
+
+
+def _may_be_traced(project: Project, view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a module's `forward`, or what is handed on, may call a function: a trace runs nothing else."""
+    return called_where(view, node, project, lambda home, at: False) is not None

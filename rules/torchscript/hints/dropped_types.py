@@ -22,6 +22,8 @@ _WIDER = {
     "ScriptFunction": "collections.abc.Callable",
     "ScriptMethod": "collections.abc.Callable",
 }
+_OF_CPP = frozenset({"torch.ScriptClass", "torch._C.ScriptClass"})
+OF_CPP = "Classes that C++ registers for `torch.classes` are instances of it with and without scripting: keep it where they are meant."
 _UNIONS = frozenset({"typing.Union", "typing.Optional"})
 # Decorators that choose a function by its annotations.
 _DISPATCHING = frozenset({"register", "overload", "dispatch"})
@@ -133,6 +135,8 @@ def in_type_test(use: Use, node: ast.expr, targets: frozenset[str], context: Con
         return None
     tested = call.args[1]
     members = tested.elts if isinstance(tested, ast.Tuple) else [tested]
+    if any(view.certain_name(member) in _OF_CPP for member in members):
+        return TypeAdvice(OF_CPP)
     others = [member for member in members if view.certain_name(member) not in targets]
     covered = any(view.certain_name(other) == "torch.nn.Module" for other in others) and all(
         _WIDER.get(view.certain_name(member).rpartition(".")[2]) == "torch.nn.Module"
