@@ -20,7 +20,7 @@ from torchlift.search.glance import Glance
 from torchlift.search.module_files import ModuleFiles
 from torchlift.search.parties import Party, Wanted
 from torchlift.search.project_files import ProjectFiles, changed_texts
-from torchlift.search.reads import STAR, Reads, holds_attribute, reads_of, star_exports, starred
+from torchlift.search.reads import STAR, Reads, has_one_source, holds_attribute, reads_of, star_exports, starred
 from torchlift.search.records import Collector, Deferred, Records
 from torchlift.search.shared_answers import SharedAnswers
 from torchlift.search.translations import Translations
@@ -378,9 +378,8 @@ class Project:
     def may_be_imported(self, view: ModuleView, binding: Binding) -> bool:
         """Whether other code may read a module-level name of `view`.
 
-        True in a package's `__init__`, for names in `__all__`, and when another file of the project imports the name from a
-        module called like this one, reads it as an attribute of one, or may do so through a star import.
-        """
+        True in a package's `__init__`, for names in `__all__`, and when another file imports the name from a module called
+        like this one, reads it as an attribute of one, or may do so by a star import."""
         if view.is_package or binding.scope.kind != "module":
             return view.is_package
         for listed in view.scopes.module.bindings.get("__all__", ()):
@@ -395,7 +394,7 @@ class Project:
                 return True
             reads = self._reads_in(path)
             if reads is None or reads.member(module, binding.name):
-                return True
+                return binding.imported is None or not has_one_source(self, view, binding)
         return False
 
     def _importers(self, view: ModuleView, name: str) -> list[str]:

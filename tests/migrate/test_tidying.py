@@ -47,6 +47,16 @@ def rewritten(
             "def f(x):\n    return torch.relu(x)\n",
         ),
         (
+            "def f(path):\n    old = torch.jit.script\n    torch.jit.script = lambda fn: fn\n    try:\n        # first\n"
+            "        x = open(path)\n    finally:\n        torch.jit.script = old\n    return torch.relu(x)\n",
+            "def f(path):\n    # first\n    x = open(path)\n    return torch.relu(x)\n",
+        ),
+        (
+            "class Net(torch.nn.Module):\n    def forward(self, x, y):\n        if torch.jit.is_scripting() or y is None:\n"
+            "            assert y is None, 'scripted'\n            y = x\n        return y\n",
+            "class Net(torch.nn.Module):\n    def forward(self, x, y):\n        if y is None:\n            y = x\n        return y\n",
+        ),
+        (
             "class Net(torch.nn.Module):\n    def forward(self, x):\n        wide = self.training and self.aux\n"
             "        if torch.jit.is_scripting():\n            if not wide:\n                raise RuntimeError\n        return x\n",
             "class Net(torch.nn.Module):\n    def forward(self, x):\n        return x\n",
@@ -102,6 +112,8 @@ def rewritten(
         "an empty branch",
         "an empty else",
         "an empty try",
+        "a finally for nothing",
+        "an assertion of the condition above",
         "a local value",
         "a private attribute",
         "blank lines",
@@ -269,3 +281,23 @@ def test_what_says_again_what_stands_before_it_goes(before: str, after: str, tmp
 def test_a_mode_that_was_set_twice_before_stays_so(tmp_path: Path) -> None:
     code = "def f(net):\n    net.eval()\n    net.eval()\n    torch._C._jit_set_profiling_mode(False)\n    return net(torch.ones(2))\n"
     assert "    net.eval()\n    net.eval()\n" in (rewritten(tmp_path, HEAD + code) or "")
+
+
+_MODE = "from e3nn.util.jit import compile_mode\n"
+
+
+@pytest.mark.parametrize(
+    ("other", "goes"),
+    [
+        ("from .a import *\n", True),
+        (f"from .a import *\n{_MODE}\n\n@compile_mode('script')\nclass Other: ...\n", True),
+        ("from .a import *\n\nmode = compile_mode\n", False),
+    ],
+    ids=["nobody names it", "others import it themselves", "another file has it from here"],
+)
+def test_an_import_that_a_star_hands_on_goes_unless_somebody_takes_it(other: str, goes: bool, tmp_path: Path) -> None:
+    net = "class Net(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
+    new = rewritten(tmp_path, f"import torch\n{_MODE}\n\n@compile_mode('script')\n{net}", pkg__all=other)
+    assert new is not None
+    assert "@compile_mode" not in new
+    assert (_MODE not in new) is goes

@@ -23,6 +23,7 @@ from torchlift.view.walk import walk
 
 _BLANK = " \t\f"
 _ELSE = lazy_pattern(r"[ \t\f]*else[ \t\f]*:")
+_FINALLY = lazy_pattern(r"[ \t\f]*finally[ \t\f]*:")
 
 
 class _If:
@@ -57,13 +58,16 @@ class _If:
         self.body = self._own_line(node.body[0], self.colon)
         self.rest, self.orelse, self.continued = self.end, self.end, False
         if isinstance(node, ast.Try):
-            self.rest = self.source.line_starts[node.handlers[0].lineno - 1]
+            handled = node.handlers[0].lineno if node.handlers else None
+            self.rest = (
+                self._line_of(_FINALLY, node.finalbody) if handled is None else self.source.line_starts[handled - 1]
+            )
         elif self.other:
             first = view.span(self.other[0]).start
             if isinstance(self.other[0], ast.If) and text.startswith("elif", first):
                 self.rest, self.continued = self._line_start(first), True
             else:
-                self.rest = self._else_line()
+                self.rest = self._line_of(_ELSE, self.other)
                 self.orelse = self._own_line(self.other[0], self.rest)
 
     def _header_end(self) -> int:
@@ -94,15 +98,16 @@ class _If:
             raise CannotEdit("A branch stands on the line of its condition.")
         return begin
 
-    def _else_line(self) -> int:
+    def _line_of(self, word: re.Pattern[str], block: list[ast.stmt]) -> int:
+        """Where the line with the word above `block` begins."""
         last = self.view.span(self.node.body[-1]).end
         number = self.source.location(last)[0]
-        end = self.source.location(self.view.span(self.other[0]).start)[0]
+        end = self.source.location(self.view.span(block[0]).start)[0]
         for candidate in range(number, end):
             start = self.source.line_starts[candidate]
-            if _ELSE.match(self.source.text, start):
+            if word.match(self.source.text, start):
                 return start
-        raise CannotEdit("The `else` of the condition to remove was not found.")
+        raise CannotEdit("The `else` or `finally` of the statement to unwrap was not found.")
 
     def dedented(self, branch: list[ast.stmt], area: Span) -> list[TextEdit]:
         """Edits that move the lines of a branch out to where the `if` stands, checked on the tree."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, KeepBranch, ReplaceExpression, Rewrite, Template
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _FILES = frozenset({"tempfile.TemporaryDirectory", "tempfile.NamedTemporaryFile", "tempfile.TemporaryFile"})
 _MODES = frozenset({"eval", "train"})
@@ -37,8 +38,9 @@ def idle(view: ModuleView, node: ast.AST) -> Iterator[tuple[str, tuple[Rewrite, 
 def _is_asked_before(view: ModuleView, node: ast.Assert, test: ast.expr) -> bool:
     """Whether an assertion is the first statement under a condition that says the same of a name or an attribute."""
     around = view.parent(node)
-    same = isinstance(around, ast.If) and around.body[0] is node and ast.dump(around.test) == ast.dump(test)
-    return same and len(around.body) > 1 and not any(isinstance(part, ast.Call) for part in ast.walk(test))
+    if not isinstance(around, ast.If) or around.body[0] is not node or len(around.body) == 1:
+        return False
+    return ast.dump(around.test) == ast.dump(test) and not any(isinstance(part, ast.Call) for part in walk(test))
 
 
 def _is_set_before(view: ModuleView, node: ast.Expr, method: ast.Attribute) -> bool:

@@ -62,6 +62,8 @@ def _shapes(project: Project, view: ModuleView) -> Iterator[Shape]:
                 yield from _settled(view, node)
             case ast.Try(body=[ast.Pass()], orelse=[], finalbody=[]):
                 yield ast.dump(node), (DeleteStatement(view.span(node)),)
+            case ast.Try(handlers=[], finalbody=[ast.Pass()]):
+                yield f"finally {ast.dump(node)}", (KeepBranch(view.span(node), "body"),)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() as value) if name in {"_", value.id}:
                 yield ast.dump(node), (DeleteStatement(view.span(node)),)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -180,25 +182,7 @@ def _may_go(project: Project, view: ModuleView, binding: Binding) -> bool:
         quiet = not _needs_torch_loaded(project, view, statement)
     else:
         quiet = module.partition(".")[0] in sys.stdlib_module_names
-    return quiet and (
-        not project.may_be_imported(view, binding) or _others_import_it_themselves(project, view, binding)
-    )
-
-
-def _others_import_it_themselves(project: Project, view: ModuleView, binding: Binding) -> bool:
-    """Whether every other file that says an imported name has it from where this one has it, so that a star hands it to nobody."""
-    name, origin = binding.name, view.absolute(binding.imported or "")
-    if view.is_package or project.files_with_attribute(name, (view.path,)):
-        return False
-    word = re.compile(rf"\b{re.escape(name)}\b".encode())
-    for path in project.files_holding(name):
-        if path == view.path or word.search(project.data(path)) is None:
-            continue
-        other = project.view(path)
-        bound = other.scopes.module.bindings.get(name, ()) if other is not None else ()
-        if other is None or not bound or any(other.absolute(one.imported or "") != origin for one in bound):
-            return False
-    return True
+    return quiet and not project.may_be_imported(view, binding)
 
 
 def _module_of(view: ModuleView, statement: ast.ImportFrom) -> str | None:

@@ -19,10 +19,16 @@ from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.torchscript.facts.scripted_operations import (
     ATTRIBUTES,
     MATH_CONSTANTS,
-    WIDENING,
 )
 from torchlift.rules.torchscript.functions.known_differences import changes, draws, is_rebound, may_wrap
-from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_dtype, parameter_kind
+from torchlift.rules.torchscript.functions.value_kinds import (
+    NUMBERS,
+    TENSORS,
+    is_dtype,
+    is_switch,
+    is_wide,
+    parameter_kind,
+)
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -32,7 +38,6 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _TENSOR_NUMBER = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _TENSOR_INT = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _NUMBER_TENSOR = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.Pow)
-_SAME_DTYPE = frozenset("abs clamp clip unsqueeze squeeze reshape view flatten permute transpose expand neg".split())
 _ORDER = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -175,23 +180,10 @@ class ExpressionReader(ABC):
         Raises:
             NotRead: it was not read.
         """
-        if not self._is_switch(node):
+        if not is_switch(self.view, node, self.kinds):
             self.branch(node)
         if self.kind(node) not in {"bool", "tensor", "floating", "unknown"}:
             raise NotRead("the function branches on something that is no condition")
-
-    def _is_switch(self, node: ast.expr) -> bool:
-        """Whether a condition asks for nothing but parameters that are a bool or a text, which a trace is given as such."""
-        parts = [part for part in walk(node) if isinstance(part, ast.expr)]
-        if any(not isinstance(part, (ast.Name, ast.Constant, ast.UnaryOp, ast.BoolOp, ast.Compare)) for part in parts):
-            return False
-        names = [part for part in parts if isinstance(part, ast.Name)]
-        given = [binding for name in names if (binding := self.view.definition(name)) is not None]
-        return (
-            len(given) == len(names)
-            and all(isinstance(binding.node, ast.arg) for binding in given)
-            and all(self.kinds.get(name.id) in {"bool", "str"} for name in names)
-        )
 
     def kind(self, node: ast.expr) -> str:
         """Kind of an expression.
@@ -334,7 +326,12 @@ class ExpressionReader(ABC):
             if isinstance(op, _TENSOR_NUMBER) or (right == "int" and isinstance(op, _TENSOR_INT)):
                 return "floating" if left == "floating" or right == "float" or isinstance(op, ast.Div) else "tensor"
         elif left in NUMBERS and right in TENSORS:
-            if isinstance(op, ast.Sub) and left == "float" and right != "floating" and not self.is_wide(node.right):
+            if (
+                isinstance(op, ast.Sub)
+                and left == "float"
+                and right != "floating"
+                and not is_wide(self.view, node.right, self.wide)
+            ):
                 raise Differs(
                     f"`{self.text(node)}` wraps around in TorchScript if the tensor holds bytes (`torch.uint8`)"
                 )
@@ -353,22 +350,6 @@ class ExpressionReader(ABC):
         known = whole or power or "bool" in {left, right}
         reason = f"`{self.text(node)}` was not found to do the same in TorchScript"
         raise Differs(reason) if known else NotRead(reason)
-
-    def is_wide(self, node: ast.expr) -> bool:
-        """Whether a tensor holds no bytes because it is computed from a sum, a product, a position or a norm."""
-        match node:
-            case ast.Name(id=name):
-                return name in self.wide
-            case ast.BinOp(left=left, right=right):
-                return self.is_wide(left) or self.is_wide(right)
-            case ast.UnaryOp(operand=operand) | ast.Subscript(value=operand):
-                return self.is_wide(operand)
-            case ast.Call(func=ast.Attribute(value=value, attr=attr), args=arguments):
-                if attr in WIDENING:
-                    return True
-                first = arguments[:1] if self.view.certain_name(node.func).startswith("torch.") else [value]
-                return attr in _SAME_DTYPE and any(map(self.is_wide, first))
-        return False
 
     def range(self, node: ast.expr) -> Range | None:
         """Bounds of an int or a float, if they are known."""

@@ -22,7 +22,7 @@ from torchlift.rules.torchscript.functions.scripted_expressions import (
     FunctionNode,
     NotRead,
 )
-from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_tensor_annotation, shown
+from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_tensor_annotation, is_wide, shown
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -251,7 +251,7 @@ class _Body(CallReader):
             self.sources[target.id] = self.sources_of(value) if kind in NUMBERS | {"unknown"} else frozenset()
             self._bound(target.id, self.range(value) if kind in NUMBERS else None)
             (self.constants.add if self.is_constant(value) else self.constants.discard)(target.id)
-            (self.wide.add if self.is_wide(value) else self.wide.discard)(target.id)
+            (self.wide.add if is_wide(self.view, value, self.wide) else self.wide.discard)(target.id)
         elif isinstance(target, ast.Subscript):
             self._element(target)
             if kind not in TENSORS | NUMBERS | {"unknown"}:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.view import ModuleView
+from torchlift.view import Binding, ModuleView
+
+if TYPE_CHECKING:
+    from torchlift.project import Project
 
 STAR = b"import *"
 _ITSELF = "."
@@ -97,4 +101,17 @@ def star_exports(view: ModuleView, name: str) -> bool:
         case [ast.List(elts=elements) | ast.Tuple(elts=elements)] if not view.reads_of(listed[0]):
             names = [element.value for element in elements if isinstance(element, ast.Constant)]
             return len(names) < len(elements) or name in names
+    return True
+
+
+def has_one_source(project: Project, view: ModuleView, binding: Binding) -> bool:
+    """Whether every other file that says an imported name imports it from its source, so that a star hands it to nobody."""
+    name, source = binding.name, view.absolute(binding.imported or "")
+    if project.files_with_attribute(name, (view.path,)):
+        return False
+    for path in project.files_holding(name, whole=True):
+        other = project.view(path) if path != view.path else view
+        bound = other.scopes.module.bindings.get(name, ()) if other is not None else ()
+        if other is None or not bound or any(other.absolute(one.imported or "") != source for one in bound):
+            return False
     return True
