@@ -63,8 +63,14 @@ def answered(*arguments: str) -> str:
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_report_of_a_machine_is_as_it_was_in_every_format(name: str, tmp_path: Path, told: Told) -> None:
     facts = facts_file(name, tmp_path)
-    for form in ("text", "json", "markdown", "github", "junit"):
+    for form in ("text", "json", "markdown", "html", "github", "junit"):
         told(f"doctor {form} {name}", answered("doctor", "--facts", facts, "--format", form, "--verbose"))
+
+
+def test_a_comparison_of_all_machines_is_as_it_was_in_every_format(tmp_path: Path, told: Told) -> None:
+    files = [facts_file(name, tmp_path) for name in (*MACHINES, "healthy_h100")]
+    for form in ("text", "json", "markdown", "html", "github", "junit"):
+        told(f"doctor {form} all", answered("doctor", "--format", form, "--verbose", "merge", *files))
 
 
 @pytest.mark.parametrize("gpu", GPUS)
