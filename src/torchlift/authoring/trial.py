@@ -46,7 +46,7 @@ class Tried:
         problems: what does not hold, as sentences; empty if all does.
         held: what was seen to hold, in a few words.
         not_run: why its `run` was not executed; None if it was, or has none.
-        said: all that the rule says of it, in words: findings, and every file as it became.
+        said: all that torchlift says of it, in words: the findings of all rules, and every file as it became.
     """
 
     example: Bad | Ok
@@ -113,7 +113,7 @@ def _bad(
     new = _new_text(result, example.path)
     if new != example.after:
         return Tried(example, (*problems, _not_as_shown(example, new, _findings(result, rule))), "")
-    said = _said(result, rule)
+    said = _said(result)
     held = "reported" if new is None else f"reported, rewritten as shown{' (unsafe)' if unsafe else ''}"
     if new is None or example.run is None or problems:
         return Tried(example, tuple(problems), held, said=said)
@@ -157,13 +157,12 @@ def _findings(result: RunResult, rule: Rule) -> list[Finding]:
     return [f for outcome in result.outcomes for f in (*outcome.left, *outcome.fixed) if f.code == rule.code]
 
 
-def _said(result: RunResult, rule: Rule) -> str:
+def _said(result: RunResult) -> str:
     found = []
-    for one in _findings(result, rule):
+    for one in (one for outcome in result.outcomes for one in (*outcome.left, *outcome.fixed)):
         fix = one.fix and (one.fix.title, one.fix.safety.name, str(one.fix.needs), one.fix.leaves)
-        found.append(
-            f"{one.path} {one.span} {one.severity.name} {one.message} {one.help} {one.notes} {one.waits_for} {fix}"
-        )
+        words = (one.message, one.help, one.notes, one.waits_for, fix)
+        found.append(f"{one.path} {one.span} {one.code} {one.severity.name} {words}")
     became = [f"{one.path}:\n{one.new_text}" for one in result.outcomes if one.new_text is not None]
     return "\n".join([*sorted(found), *sorted(became)])
 

@@ -142,9 +142,8 @@ def _there(at: _Place, module: ast.expr, asked: ast.expr) -> bool | None:
     """Whether torch has a name that is asked for."""
     name = at.written(asked)
     home = at.view.certain_name(module)
-    if at.has is None or not home or not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
-        return None
-    return at.has(f"{home}.{name.value}")
+    value = name.value if isinstance(name, ast.Constant) else None
+    return at.has(f"{home}.{value}") if at.has is not None and home and isinstance(value, str) else None
 
 
 def _helped(at: _Place, call: ast.Call, lowest: TorchVersion, steps: int) -> bool | None:
