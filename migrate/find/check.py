@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
-from functools import partial
+from functools import cached_property, partial
 
 from torchlift.api_changes.changes import is_there, must_be_newer
 from torchlift.api_changes.newer_names import newest_named
@@ -18,6 +17,8 @@ from torchlift.project import Project
 from torchlift.rules.rule import Context, Rule, Settings, TextContext
 from torchlift.rules.rule_index import indexed_rules
 from torchlift.search.asked import Asked
+from torchlift.search.prefilter import GroupedPrefilter
+from torchlift.search.vocabulary import encoded
 from torchlift.source import SourceText
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
@@ -91,8 +92,7 @@ class Dispatcher:
                 self._by_target.setdefault(target, []).append(rule)
         self.targets = frozenset(self._by_target)
         self.seen_guarded = frozenset(target for rule in rules if rule.sees_guarded for target in rule.targets)
-        # Most files are looked at for something else than what a rule about whole files looks for.
-        self._whole = tuple((rule, _words_of_triggers(rule)) for rule in rules if rule.whole is not None)
+        self._whole = tuple(rule for rule in rules if rule.whole is not None)
         # A use belongs to the longest target of all rules, also of those that are not asked for.
         self._all_targets = self.targets.union(*(rule.targets for rule in indexed_rules().values()))
 
@@ -110,10 +110,14 @@ class Dispatcher:
         for use in view.uses(self.targets, project.translate):
             if longest_target(public_name(use.name), self._all_targets) == use.target:
                 yield from ((rule, use) for rule in self._by_target[use.target])
-        text = view.source.text
-        for rule, triggers in self._whole:
-            if looks_at_files(rule, settings) and any(all(word in text for word in words) for words in triggers):
-                yield rule, None
+        whole = [rule for rule in self._whole if looks_at_files(rule, settings)]
+        named = self._sieve.found(encoded(view.source.text)) if whole else frozenset()
+        yield from ((rule, None) for rule in whole if rule.code in named)
+
+    @cached_property
+    def _sieve(self) -> GroupedPrefilter:
+        """Tells the rules about whole files by their triggers: most files are looked at for something else."""
+        return GroupedPrefilter({rule.code: rule.words for rule in self._whole})
 
 
 class FileCheck:
@@ -167,11 +171,6 @@ class FileCheck:
         ordered = tuple(_writable(self._findings[key], source) for key in sorted(self._findings))
         failures = tuple(failure for some in self._crashed.values() for failure in some)
         return Checked(self._context.view.path, ordered, failures, crashed=unasked.union(self._crashed))
-
-
-def _words_of_triggers(rule: Rule) -> tuple[tuple[str, ...], ...]:
-    """The words of each trigger of a rule: all those of one stand in every file that it has something to say about."""
-    return tuple(tuple(re.findall(r"\w+", trigger)) for trigger in rule.words)
 
 
 def _crash(rule: Rule, path: str, where: str, error: Exception) -> FileFailure:
