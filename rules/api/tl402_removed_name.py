@@ -18,7 +18,7 @@ from torchlift.versions import TorchVersion
 from torchlift.view import Use
 from torchlift.view.guards import is_guarded
 from torchlift.view.names import longest_target
-from torchlift.view.walk import walk
+from torchlift.view.walk import statements
 
 _TARGETS = tuple(sorted({*gone_names(), *EARLIER, *ENDED}))
 _MODULES = frozenset({name for name, row in gone_names().items() if row.kind == "module"} | EARLIER.keys())
@@ -80,7 +80,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 def whole(context: Context) -> Iterator[Finding]:
     """`import torch.gone`, which binds `torch` alone and fails all the same; where its names are used, these are reported."""
     view, target = context.view, context.settings.target
-    for node in walk(view.tree):
+    for node in statements(view.tree):
         for alias in node.names if isinstance(node, ast.Import) else ():
             name = longest_target(public_name(alias.name), _MODULES) if alias.asname is None else None
             if name is None:

@@ -46,6 +46,7 @@ _SPELLINGS = frozenset({"--local_rank", "--local-rank"})
 # What each process is told otherwise: `args.local_rank = rank`.
 _SET_HERE = lazy_pattern(r"\.local_rank\s*=(?!=)")
 # These launchers do pass the option, or fill the attribute.
+_NAME = "LOCAL_RANK"
 _LAUNCHERS = ("deepspeed", "colossalai")
 
 
@@ -221,12 +222,16 @@ def _collect(view: ModuleView) -> frozenset[str] | None:
     """What one file does: `filled` where it reads `LOCAL_RANK` or assigns a `local_rank`, `read` where it uses one."""
     facts = set()
     for node in walk(view.tree):
-        if isinstance(node, (ast.Call, ast.Subscript)) and environment_variable(view, node) == "LOCAL_RANK":
+        if (
+            isinstance(node, (ast.Call, ast.Subscript))
+            and _names_it(node)
+            and environment_variable(view, node) == _NAME
+        ):
             if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
                 continue
             facts.add("filled")
         elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-            if isinstance(node.left, ast.Constant) and node.left.value == "LOCAL_RANK":
+            if isinstance(node.left, ast.Constant) and node.left.value == _NAME:
                 facts.add("filled")  # what follows knows which launcher it has
         elif isinstance(node, ast.Attribute) and node.attr == "local_rank" and not isinstance(node.ctx, ast.Del):
             parent = view.parent(node)
@@ -235,6 +240,12 @@ def _collect(view: ModuleView) -> frozenset[str] | None:
             elif isinstance(parent, ast.Assign) and not _copies_option(parent.value):
                 facts.add("filled")
     return frozenset(facts) or None
+
+
+def _names_it(node: ast.Call | ast.Subscript) -> bool:
+    """Whether what may be a read of the environment names the variable: what it is read behind is not asked."""
+    keys = [node.slice] if isinstance(node, ast.Subscript) else [*node.args, *(one.value for one in node.keywords)]
+    return any(isinstance(key, ast.Constant) and key.value == _NAME for key in keys)
 
 
 def _copies_option(node: ast.expr) -> bool:

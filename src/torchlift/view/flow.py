@@ -37,12 +37,14 @@ class ReachingDefinitions:
     """Reads of `name` inside `scope` with the bindings each of them can see.
 
     Attributes:
+        names: the names in expressions of the file, as far as they were asked for: all scopes and names share them.
         reads: binding sets by the `ast.Name` that reads. Reads in nested functions and class bodies are not in it: they
             see every binding.
     """
 
     scope: Scope
     name: str
+    names: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
     reads: dict[ast.Name, frozenset[Binding]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -215,7 +217,15 @@ class ReachingDefinitions:
         seen = self._everything if state is None else state
         self.reads[node] = self.reads.get(node, frozenset()) | seen
 
+    def _names_in(self, root: ast.AST) -> frozenset[str]:
+        known = self.names.get(root)
+        if known is None:
+            known = self.names[root] = frozenset(node.id for node in walk(root) if node.__class__ is ast.Name)
+        return known
+
     def _expression(self, root: ast.AST, state: State) -> State:
+        if self.name not in self._names_in(root):
+            return state
         # Left-to-right evaluation; a walrus in one operand is seen by the operands after it.
         stack: list[ast.AST] = [root]
         while stack:

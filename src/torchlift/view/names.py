@@ -79,6 +79,7 @@ class NamedFile(ParsedFile):
         self.is_stub = path.endswith(".pyi")
         self.wrappers = wrappers
         self._reaching: dict[tuple[Scope, str], ReachingDefinitions] = {}
+        self._names_in: dict[ast.AST, frozenset[str]] = {}
         self._resolving: set[Binding] = set()
         self._places: dict[tuple[Scope, str], dict[Binding, int]] = {}
         self._readers: dict[str, dict[Binding, list[tuple[ast.Name, bool]]]] = {}
@@ -104,7 +105,7 @@ class NamedFile(ParsedFile):
         """Reaching definitions of `name` among the reads of `scope`."""
         key = (scope, name)
         if key not in self._reaching:
-            self._reaching[key] = ReachingDefinitions(scope, name)
+            self._reaching[key] = ReachingDefinitions(scope, name, self._names_in)
         return self._reaching[key]
 
     def bindings_of(self, root: ast.Name, scope: Scope) -> tuple[Binding, ...]:
