@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import field
-from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from torchlift.doctor.facts import Package
@@ -38,14 +37,6 @@ _LIBRARY_NAME = re.compile(r"\.(?:so|pyd|dll)(?:\.[0-9.]+)?$")
 _MOST_METADATA = 4 << 20
 _MOST_RECORD = 64 << 20
 _MOST_WALKED = 20_000
-
-
-class RecordedFile(NamedTuple):
-    """A line of RECORD, with the path made absolute; `digest` and `size` are None where the line has none."""
-
-    path: str
-    digest: str | None
-    size: int | None
 
 
 @dataclass
@@ -76,19 +67,17 @@ class Distribution:
         record = self.record()
         if record:
             lines = (_LIBRARY_LINE.match(record, start) for start in _starts_of_libraries(record))
-            return [self._absolute(os.fsdecode(line[1])) for line in lines if line]
+            return [self.absolute(os.fsdecode(line[1])) for line in lines if line]
         return list(self._walked()) if self.relevant else []
 
-    def files(self) -> Iterator[RecordedFile]:
-        """The lines of RECORD; lines that make no sense are left out."""
+    def rows(self) -> Iterator[list[str]]:
+        """The lines of RECORD: path as it stands there, digest and size, of which the last two may be empty or lacking."""
         text = self.record().decode("utf-8", "surrogateescape")
         # A NUL byte makes csv.reader raise before Python 3.11.
         lines = text.replace("\0", "").splitlines()
         for row in csv.reader(lines) if '"' in text else (line.split(",") for line in lines):
             if row and row[0]:
-                digest = row[1] if len(row) > 1 and row[1] else None
-                size = int(row[2]) if len(row) > 2 and row[2].isascii() and row[2].isdigit() else None
-                yield RecordedFile(self._absolute(row[0]), digest, size)
+                yield row
 
     def package(self) -> Package:
         """Its record without a look at its files."""
@@ -114,7 +103,8 @@ class Distribution:
             source_url=url,
         )
 
-    def _absolute(self, relative: str) -> str:
+    def absolute(self, relative: str) -> str:
+        """The path of a file that RECORD names."""
         # A RECORD has forward slashes on every system; normpath on each of torch's 15 000 lines would cost 50 ms.
         if ".." in relative or "\\" in relative or os.sep != "/" or relative.startswith("/"):
             return os.path.normpath(os.path.join(self.folder, relative))

@@ -11,7 +11,12 @@ import ctypes
 import json
 import os
 import sys
-from typing import Any, Callable  # noqa: UP035
+
+# The module that has the real one takes as long to import as all else here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 ERRORS = {
     1: ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),

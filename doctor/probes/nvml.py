@@ -13,11 +13,15 @@ from torchlift.doctor.probes.child import AT, MARK, Child, ChildResult
 TIMEOUT = 30.0
 """Seconds. Without persistence mode the driver wakes every GPU anew, which takes a second or two each."""
 
+# A script's own bytecode is never kept, and compiling it takes longer than all that it does where there is no GPU. Its
+# folder is asked last and only for it: modules of Python's have the names of others there.
+_START = "import sys; sys.path.append(sys.argv[1]); import nvml_child; sys.path.pop(); nvml_child.run()"
+
 
 def start(environment: Mapping[str, str] | None = None, timeout: float = TIMEOUT) -> Child:
     """Start asking, with torchlift's own interpreter, which has nvidia-ml-py. `environment` None inherits."""
-    script = Path(__file__).with_name("nvml_child.py")
-    command = (sys.executable or "python", "-I", "-S", str(script))
+    kept = ("-B",) if sys.dont_write_bytecode else ()
+    command = (sys.executable or "python", "-I", "-S", *kept, "-c", _START, str(Path(__file__).parent))
     return Child(
         command, {"path": [str(folder) for folder in sys.path], "mark": MARK, "at": AT}, timeout, environment
     ).start()

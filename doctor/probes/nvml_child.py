@@ -1,4 +1,4 @@
-"""Ask NVML everything, in a process of its own: run as a script by `torchlift.doctor.probes.nvml`.
+"""Ask NVML everything, in a process of its own that `torchlift.doctor.probes.nvml` starts.
 
 Reads `{"path": sys.path of the parent, "mark", "at"}` (see `torchlift.doctor.probes.child`), answers `{"nvml", "gpus", "peers", "complete"}` in the shape of
 `torchlift.doctor.facts`. The answer so far is printed after every GPU, so that a driver which hangs or crashes on one
@@ -20,8 +20,12 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
+
+# The module that has the real one takes as long to import as a GPU to answer.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
 BRANDS = {
     1: "quadro",
@@ -426,7 +430,8 @@ def main() -> None:
     tell()
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Answer, and end the process."""
     try:
         main()
     except ImportError as problem:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import struct
 import sys
-from typing import Any
+
+# The module that has the real one takes as long to import as all else here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MARK = "torchlift-probe-answer:"
 AT = "torchlift-probe-at:"
@@ -28,10 +30,38 @@ def leave_own_folder() -> None:
         del sys.path[0]
 
 
+def version() -> str:
+    """As `platform.python_version`, which takes long to import: "3.15.0a1+" keeps its sign."""
+    first = sys.version.split(None, 1)[0]
+    if sys.implementation.name == "cpython" and first.startswith(".".join(map(str, sys.version_info[:3]))):
+        return first
+    import platform
+
+    return platform.python_version()
+
+
+def machine() -> str:
+    """As `platform.machine`."""
+    if hasattr(os, "uname"):
+        return os.uname().machine
+    import platform
+
+    return platform.machine()
+
+
+def free_threaded() -> bool:
+    """Whether it was built without the global lock."""
+    # There is no such Python before 3.13, and reading how Python was built takes a fifth of the time to start.
+    if sys.version_info < (3, 13):
+        return False
+    import sysconfig
+
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
 def describe() -> dict[str, Any]:
     """The fields of `facts.Python`; one that cannot be had is None."""
     import site
-    import sysconfig
 
     def user_site() -> str:
         folder = site.getusersitepackages()
@@ -45,6 +75,8 @@ def describe() -> dict[str, Any]:
         # pip asks only outside virtual environments (PEP 668).
         if sys.prefix != sys.base_prefix:
             return False
+        import sysconfig
+
         return os.path.isfile(os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED"))
 
     def made_by_uv() -> bool:
@@ -57,11 +89,11 @@ def describe() -> dict[str, Any]:
 
     questions: dict[str, Any] = {
         "executable": lambda: sys.executable,
-        "version": platform.python_version,
+        "version": version,
         "implementation": lambda: sys.implementation.name,
-        "free_threaded": lambda: bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
-        "machine": platform.machine,
-        "bits": lambda: 8 * struct.calcsize("P"),
+        "free_threaded": free_threaded,
+        "machine": machine,
+        "bits": lambda: 64 if sys.maxsize > 2**32 else 32,
         "prefix": lambda: sys.prefix,
         "virtual_environment": lambda: sys.prefix != sys.base_prefix,
         "conda_environment": conda,

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import field
 from stat import S_ISREG
+from typing import NamedTuple
 
 from torchlift.doctor.facts import ChangedFile, Package, SharedFile
-from torchlift.doctor.probes.distributions import Distribution, RecordedFile
+from torchlift.doctor.probes.distributions import Distribution
 from torchlift.doctor.probes.text import printable
 from torchlift.file_bytes import without_waiting
 from torchlift.lazy_dataclass import dataclass
@@ -27,7 +28,16 @@ _HASH_BUDGET = 256 << 20
 _LIBRARY = re.compile(r"\.(?:so|pyd|dll)(?:\.[0-9.]+)?$")
 
 
-_Claim = tuple[Package, RecordedFile]
+class RecordedFile(NamedTuple):
+    """A line of RECORD, with the path made absolute; `digest` and `size` are None where the line has none."""
+
+    path: str
+    digest: str | None
+    size: int | None
+
+
+_Claim = tuple[Package, str, list[str]]
+"""Whose RECORD names a file, its absolute path, and the line's parts."""
 
 
 @dataclass
@@ -50,21 +60,33 @@ class RecordCheck:
         # conda puts the environment's prefix into files after their sizes were recorded.
         rewritten = package.installer == "conda"
         changed = []
-        normcase = os.path.normcase
-        for file in distribution.files():
-            if file.path.endswith(".pyc"):
+        # Runs once for each of torch's 15 000 files: what can be had before or once in a thousand is not in the loop.
+        folds = os.path.normcase("A") != "A"
+        first, stat, absolute = self._first, os.stat, distribution.absolute
+        for row in distribution.rows():
+            name = row[0]
+            if name.endswith(".pyc"):
                 continue
-            claim = package, file
-            path = normcase(file.path)
-            first = self._first.setdefault(path, claim)
-            if first is not claim:
-                self._claims.setdefault(path, [first]).append(claim)
-            state = self._state(distribution, file)
+            path = absolute(name)
+            claim = package, path, row
+            key = os.path.normcase(path) if folds else path
+            earlier = first.setdefault(key, claim)
+            if earlier is not claim:
+                self._claims.setdefault(key, [earlier]).append(claim)
+            try:
+                status = stat(path)
+            except (FileNotFoundError, NotADirectoryError):
+                changed.append(ChangedFile(printable(path), "missing"))
+                continue
+            except (OSError, ValueError):
+                continue
+            if len(row) > 2 and row[2] == str(status.st_size) and (status.st_size > _SMALL or name.count("/") != 1):
+                continue
             # Scripts begin with the path of their interpreter, which a copy of an environment rewrites.
-            if state == "changed" and (rewritten or not file.path.startswith(distribution.folder)):
+            if rewritten or not path.startswith(distribution.folder):
                 continue
-            if state:
-                changed.append(ChangedFile(printable(file.path), state))
+            if S_ISREG(status.st_mode) and self._differs(distribution, _recorded(path, row), status.st_size):
+                changed.append(ChangedFile(printable(path), "changed"))
         package.changed_files = sorted(changed, key=_libraries_first)[:MOST_CHANGED]
 
     def shared(self) -> list[SharedFile]:
@@ -73,7 +95,8 @@ class RecordCheck:
         A library counts even when all recorded the same one: uninstalling either takes it from the other.
         """
         found = []
-        for claims in self._claims.values():
+        for shared in self._claims.values():
+            claims = [(package, _recorded(path, row)) for package, path, row in shared]
             owners = {package.name for package, _ in claims}
             if len(owners) < 2:
                 continue
@@ -84,29 +107,19 @@ class RecordCheck:
             found.append(SharedFile(printable(path), sorted(owners), self._matching(path, claims)))
         return sorted(found, key=_libraries_first)
 
-    def _state(self, distribution: Distribution, file: RecordedFile) -> str | None:
-        try:
-            status = os.stat(file.path)
-        except (FileNotFoundError, NotADirectoryError):
-            return "missing"
-        except (OSError, ValueError):
-            return None
-        if file.size is None or not S_ISREG(status.st_mode):
-            return None
-        if status.st_size != file.size:
-            return "changed"
+    def _differs(self, distribution: Distribution, file: RecordedFile, size: int) -> bool:
+        """Whether a file of this size is not the recorded one."""
+        if file.size is None:
+            return False
+        if size != file.size:
+            return True
         below = len(distribution.folder) + 1
-        if (
-            file.size > _SMALL
-            or file.digest is None
-            or file.path.count("/", below) != 1
-            or not file.path.startswith(distribution.folder)
-        ):
-            return None
-        digest = self._digest(file.path, file.digest, file.size)
-        return "changed" if digest is not None and digest != file.digest else None
+        if size > _SMALL or file.digest is None or file.path.count("/", below) != 1:
+            return False
+        digest = self._digest(file.path, file.digest, size)
+        return digest is not None and digest != file.digest
 
-    def _matching(self, path: str, claims: Iterable[_Claim]) -> list[str]:
+    def _matching(self, path: str, claims: Iterable[tuple[Package, RecordedFile]]) -> list[str]:
         try:
             size = os.stat(path).st_size
         except (OSError, ValueError):
@@ -142,6 +155,11 @@ class RecordCheck:
             except (OSError, ValueError, TypeError):
                 pass
         return self._digests[key]
+
+
+def _recorded(path: str, row: list[str]) -> RecordedFile:
+    size = int(row[2]) if len(row) > 2 and row[2].isascii() and row[2].isdigit() else None
+    return RecordedFile(path, (row[1] if len(row) > 1 else "") or None, size)
 
 
 def _libraries_first(file: ChangedFile | SharedFile) -> tuple[bool, str]:

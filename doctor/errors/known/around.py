@@ -63,7 +63,7 @@ ROWS = (
     ),
     KnownError(
         id="traced-with-values",
-        pattern=r"symbolically traced variables cannot be used as inputs to control flow|Tracing failed sanity checks|Graphs differed across invocations|Output nr \d[^\n]{0,20} of the traced function does not match|TracerWarning: (?:Converting a tensor|Trace had nondeterministic|Output nr)",
+        pattern=r"symbolically traced variables cannot be used as inputs to control flow|Tracing failed sanity checks|Graphs differed across invocations|Output nr \d[^\n]{0,20} of the traced function does not match|TracerWarning: (?:Trace had nondeterministic|Output nr)",
         cause="Tracing (torch.jit.trace, torch.fx, the older ONNX exporter) writes down one run: a branch, length or number that depends on values is frozen, or cannot be asked, and randomness (dropout) makes two runs differ",
         remedy="model.eval() first, and torch.no_grad(). Keep the decision out of the graph, or write it with torch.where or torch.cond; fx: a leaf module or concrete_args for what decides; or export with torch.export / torch.onnx.export(..., dynamo=True), which keep sizes dynamic. A TracerWarning alone stops nothing: check the result with another input size",
         command="torchlift migrate --check",

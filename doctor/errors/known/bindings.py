@@ -7,6 +7,23 @@ from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread
 
 ROWS = (
     KnownError(
+        id="r-tensor-in-another-process",
+        pattern=r"external pointer is not valid",
+        cause="In torch for R a tensor or model is a pointer into the memory of the R process that made it: in another process (workers of a dataloader, callr, future, parallel) and in a session that was saved and loaded again it points nowhere",
+        remedy='Keep R arrays in the dataset and make tensors inside of .getitem (it runs in the worker), or num_workers = 0; hand models on with torch_serialize(m) and torch_load, or torch_save to a file, never with saveRDS, save.image or .RData; in targets: format = "torch"',
+        says=("#> Error: callr subprocess failed: external pointer is not valid",),
+        sources=(thread("mlverse/torch", 625),),
+    ),
+    KnownError(
+        id="lua-torch",
+        pattern=r"(?:torch[/\\]install|luarocks|share[/\\]lua|lua[/\\]torch)[^\n]{0,120}(?:cannot load|error loading module|module '[\w.]{1,40}' not found|init\.lua:\d{1,5}: )[^\n]{0,160}",
+        cause="This is Lua Torch (Torch7), the forerunner of PyTorch, which has ended: its own library or a module was not loaded, mostly since a library that it needs (libTH, OpenBLAS, the compiler's run time, CUDA's of its time) is missing or of the other bitness (32 and 64)",
+        remedy="See what the file wants: ldd FILE.so, under Windows the program Dependencies (github.com/lucasg/Dependencies) with the DLL: put what it marks as missing on PATH (C:\\torch\\install\\bin), all of one bitness, and install the Visual C++ run time of its compiler. A Lua 5.1 or LuaJIT of another build than Torch's does not work either. For new work take PyTorch; torchfile (pip) reads .t7 files",
+        says=("C:\\torch\\install\\lua\\torch\\init.lua:13: cannot load 'C:\\torch\\install\\libtorch.dll'",),
+        sources=(thread("torch/torch7", 1220),),
+        likely=True,
+    ),
+    KnownError(
         id="binding-other-libtorch",
         pattern=r"this tch version expects PyTorch (?P<wanted>[\d.]{1,12})|failed to run custom build command for `(?P<name>torch-sys|cudarc|candle-kernels|bindgen_cuda|ort-sys)",
         cause="The Rust crate (tch, torch-sys, candle, cudarc, ort) is made for one release of libtorch or CUDA, and what it finds here is another, or nothing",

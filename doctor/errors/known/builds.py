@@ -124,7 +124,7 @@ ROWS = (
     ),
     KnownError(
         id="rocm-library-missing",
-        pattern=r"(?P<library>lib(hip|roc(m|blas|sparse|solver|fft|rand|tx|tracer|profiler|alution)|amdhip|rccl|MIOpen|hsa-runtime|amd_comgr|amd_smi)\w{0,30}\.so[\d.]{0,20}): cannot open shared object",
+        pattern=r"(?P<library>lib(hip|roc(m|blas|sparse|solver|fft|rand|tx|tracer|profiler|alution)|amdhip|rccl|MIOpen|hsa-runtime|amd_comgr|amd_smi)\w{0,30}\.so[\d.]{0,20}) ?: cannot open shared object",
         cause="A library of ROCm, {library}, is not found: torch or the extension was built for another release of ROCm (the number behind .so), or its folder is not searched",
         remedy="Install torch and the extension for the ROCm that is installed; where the file is on the machine (/opt/rocm/lib, _rocm_sdk_*/lib in site-packages), put its folder on LD_LIBRARY_PATH",
         checks=("torch-other-vendor", "missing-libraries", "library-path"),
@@ -140,7 +140,7 @@ ROWS = (
     ),
     KnownError(
         id="unversioned-cuda-library",
-        pattern=r"(?P<library>lib(cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink|cupti)\.so): cannot open shared object",
+        pattern=r"(?P<library>lib(cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink|cupti)\.so) ?: cannot open shared object",
         cause="The program opens {library} by its name without a number, which a CUDA toolkit installs; torch's wheels bring it with the number of its release only",
         remedy="Install the CUDA toolkit of torch's CUDA, or link the numbered file of site-packages/nvidia to that name; put that folder on LD_LIBRARY_PATH",
         checks=("toolkit-mismatch", "library-path", "missing-libraries"),

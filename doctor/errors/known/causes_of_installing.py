@@ -161,3 +161,25 @@ TRITON_NOT_THERE = (
         seen=r"/Users/|macOS|[Dd]arwin|[Jj]etson|tegra|aarch64",
     ),
 )
+
+CONDA_UNSOLVED = (
+    Cause(
+        "The file was exported on another system or with builds (NAME=VERSION=BUILD)",
+        "below stands ResolvePackageNotFound or PackagesNotFoundError with a list; lines of the file end in =py310h2bbff1b_0 or =main, or name vc, ucrt, libgcc-ng, ld_impl_linux-64; `Platform:` is not that of the author",
+        "take the builds out: sed -E 's/(=[^=]+)=[^=]+$/\\1/' environment.yml > new.yml, and the packages that only that system has; the author: conda env export --from-history",
+        seen=r"ResolvePackageNotFound|PackagesNotFound|Platform: (?:win|osx)|=py\d{2,3}",
+        checks=("python-platform",),
+    ),
+    Cause(
+        "A channel no longer has the release (the channel pytorch ended with torch 2.5; cudatoolkit and old Pythons are in few)",
+        "conda search -c conda-forge NAME does not list it for this platform",
+        "python and pip by conda, torch with pip in that environment (`torchlift doctor` prints the line), or pytorch-gpu from conda-forge",
+        seen=r"pytorch|nvidia|cudatoolkit|channel",
+    ),
+    Cause(
+        "Two pins exclude each other",
+        "below stands UnsatisfiableError or LibMambaUnsatisfiableError, or it ends after a long `Examining conflict`",
+        "conda create -n new python=3.11 with only the packages that the program imports, without pins; conda config --set solver libmamba says more",
+        seen=r"Unsatisfiable|conflict|frozen solve|incompatible",
+    ),
+)

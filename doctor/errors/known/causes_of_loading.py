@@ -236,3 +236,74 @@ NO_DRIVER_HERE = (
         checks=("library-path",),
     ),
 )
+
+NO_SUCH_KERNEL = (
+    Cause(
+        "The kernel is not made for a GPU so old at all: int4 and fp8 kernels, FlashAttention and many of vLLM's begin at 7.5, 8.0 or 9.0",
+        "python -c 'import torch; print(torch.cuda.get_device_capability())' is below what the package's page names (V100 7.0, T4 7.5, A100 8.0)",
+        "no build helps: another quantization (bitsandbytes nf4, float16), another attention (sdpa), or a newer GPU",
+        seen=r"int4|_int\dmm|quant|tinygemm|fp8|flash|V100|T4|P100",
+        checks=("gpu-features",),
+    ),
+    Cause(
+        "The package was built for other GPUs than this one",
+        "cuobjdump --list-elf FILE.so (of the package that the last frame names) does not list this GPU's sm_NN; the GPU is new",
+        "a newer wheel of it, or build it here: TORCH_CUDA_ARCH_LIST='8.6' (this GPU's capability) pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps PACKAGE",
+        seen=r"bitsandbytes|csrc|vllm|sglang|flash_attn|extension|RTX 50|sm_1\d\d",
+        checks=("gpu-architecture", "extension-architecture"),
+    ),
+    Cause(
+        "Two releases are mixed: the code asks its library for a kernel that another release of it has",
+        "it began after an upgrade; ~/.cache/torch_extensions, ~/.triton or ~/.nv holds older files; the driver is older than the toolkit that compiled",
+        "delete those folders, install the package and its kernels (sgl-kernel, vllm-flash-attn, nccl) anew in one release, a newer driver",
+        seen=r"triton|Triton|cache|nccl|NCCL|sgl",
+        checks=("driver-too-old",),
+    ),
+)
+
+NVRTC_BUILTINS = (
+    Cause(
+        "torch's wheel nvidia-cuda-nvrtc is not whole, or another CUDA's libnvrtc is found before it",
+        "python -m pip list | grep nvrtc, and another release than `python -c 'import torch; print(torch.version.cuda)'`, or LD_LIBRARY_PATH has a CUDA folder",
+        "unset LD_LIBRARY_PATH; python -m pip install --force-reinstall --no-deps nvidia-cuda-nvrtc-cu12==RELEASE (the one that python -m pip show torch requires; CUDA 13: nvidia-cuda-nvrtc)",
+        seen=r"torch|site-packages|RuntimeError",
+    ),
+    Cause(
+        "A program of the system's CUDA toolkit (C++, OpenMM, CuPy): the loader does not know the toolkit's folder",
+        "ldconfig -p | grep nvrtc is empty, and /usr/local/cuda/lib64 has both files",
+        "export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH, or that folder in /etc/ld.so.conf.d and sudo ldconfig; Windows: its bin on PATH; macOS: DYLD_LIBRARY_PATH",
+        seen=r"exception:|OPENMM|openmm|nvcc|cupy",
+    ),
+    Cause(
+        "The file is missing: a part of the toolkit was left out or copied by itself (containers, installers made with one library)",
+        "find shows libnvrtc without libnvrtc-builtins, or of another release",
+        "install the toolkit's package cuda-nvrtc whole (conda: cuda-nvrtc), and copy both files where one is shipped",
+    ),
+)
+
+AMDGPU_STOPPED = (
+    Cause(
+        "The IOMMU refused an access of the card or its driver (no program had it: pid 0, vmid 0)",
+        "AMD-Vi: Event logged [IO_PAGE_FAULT ...] or DMAR beside it; vmid:0, pid 0",
+        "add iommu=pt (or amd_iommu=off) to the kernel's command line and start anew; the BIOS's newest release; then kernel and linux-firmware",
+        seen=r"IO_PAGE_FAULT|AMD-Vi|DMAR|vmid:0\b|pid 0\b",
+    ),
+    Cause(
+        "A kernel of the program read or wrote where it may not",
+        "page fault with the program's name and process (`for process python pid 1234`), vmid 1 to 15; always at the same step",
+        "unset HSA_OVERRIDE_GFX_VERSION; a newer torch and ROCm; AMD_SERIALIZE_KERNEL=3 python PROGRAM names the kernel; with an extension: build it for this card (PYTORCH_ROCM_ARCH)",
+        seen=r"process (?!pid 0)\S{1,40} (?:pid|thread)|vmid:[1-9]",
+    ),
+    Cause(
+        "A kernel did not end, and the driver reset the card",
+        "ring ... timeout, GPU reset begin; with one model or size, or when a desktop runs on the same card",
+        "newer kernel and linux-firmware; amdgpu.lockup_timeout=30000 for kernels that take long; another card for the desktop; smaller steps",
+        seen=r"timeout|reset begin|Fence fallback",
+    ),
+    Cause(
+        "Power, heat, a riser or an overclocked card",
+        "at random, under load, also with other programs; VRAM is lost; sensors and rocm-smi show heat or power near the limit",
+        "clocks and voltage as they were, another cable or slot, a lower power limit (rocm-smi --setpoweroverdrive)",
+        seen=r"VRAM is lost|ASIC",
+    ),
+)

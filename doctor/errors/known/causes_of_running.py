@@ -182,8 +182,14 @@ ROCM_FAILED = (
         "Libraries of two ROCm releases, or a stale cache of kernels",
         "ls -d /opt/rocm*; python -c 'import torch; print(torch.version.hip)' is another release and LD_LIBRARY_PATH has /opt/rocm",
         "unset LD_LIBRARY_PATH; rm -rf ~/.cache/miopen ~/.config/miopen ~/.triton/cache; one ROCm release",
-        seen=r"/opt/rocm|miopen|MIOpen",
+        seen=r"cache|\.so[.\d]*: |undefined symbol|version",
         checks=("library-path",),
+    ),
+    Cause(
+        "The compiler that MIOpen calls (clang-ocl, hiprtc, amd_comgr) failed, was interrupted, or cannot write to its folder",
+        "Can't execute cd /tmp/...; /opt/rocm/bin/clang-ocl ..., [Compile] or hiprtcCompileProgram: run that whole command by itself: its last lines are the compiler's own error; df -h /tmp; ls /opt/rocm*/bin/clang-ocl",
+        "not found: apt install rocm-clang-ocl (hipcc, rocm-device-libs) of the same ROCm; /tmp full or mounted noexec: export TMPDIR=/OTHER; after Ctrl-C: nothing; an error of the compiler: a newer ROCm",
+        seen=r"clang-ocl|\[Compile\]|hiprtc|comgr|tmp_dir",
     ),
     Cause(
         "Memory ran out, or the card hung",
@@ -298,5 +304,28 @@ OWN_IMPORT = (
         "Two modules import each other, in the package's own code",
         "all paths are of the same package, and a fresh install of that release shows it, too",
         "another release of the package; in code of one's own move the import into the function that needs it",
+    ),
+)
+
+GGML_REFUSED = (
+    Cause(
+        "Copies between GPUs fail: cards that cannot reach each other, or that release's code for several",
+        "only with several GPUs: CUDA_VISIBLE_DEVICES=0 works; the text says Multi-GPU, peer or device N",
+        "use one GPU (CUDA_VISIBLE_DEVICES=0, --split-mode none, main_gpu=0); upgrade llama.cpp; build it with -DGGML_CUDA_NO_PEER_COPY=ON",
+        seen=r"Multi-GPU|peer|device [1-9]|device1",
+        checks=("peer-access",),
+    ),
+    Cause(
+        "The program was built for other GPUs or a newer CUDA than card and driver have",
+        "at the first computation, also with a small model on one GPU; invalid device function, no kernel image, unsupported toolchain or PTX, invalid device symbol",
+        "a newer driver; build it here: CMAKE_ARGS='-DGGML_CUDA=on -DCMAKE_CUDA_ARCHITECTURES=native' pip install --no-cache-dir --force-reinstall llama-cpp-python",
+        seen=r"device (?:function|symbol)|kernel image|toolchain|PTX|provided",
+        checks=("driver-too-old", "extension-architecture"),
+    ),
+    Cause(
+        "A defect of that release with this model, quantization or flash attention",
+        "-ngl 0 works, or without -fa, or with another quantization; illegal memory access",
+        "upgrade the program; leave out -fa and a quantized cache; a smaller context",
+        seen=r"illegal memory|invalid argument|misaligned|launch failure",
     ),
 )

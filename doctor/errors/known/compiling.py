@@ -242,9 +242,21 @@ ROWS = (
         sources=(thread("pytorch/vision", 1405, "2020-11-20"),),
     ),
     KnownError(
+        id="traced-as-a-constant",
+        pattern=r"TracerWarning: (?:Converting a tensor|Iterating over a tensor|torch\.tensor results|Using len)[^\n]{0,80}",
+        cause="Tracing (torch.jit.trace, the older ONNX exporter) wrote the value of this line down as a constant and went on: with an input of another size or content the traced model still does what it did for the example",
+        remedy="A comparison of sizes that only checks (an assert, `if x.shape[1] == ...: raise`) does no harm. A branch, a length or a loop that depends on the input does: try the exported model with another size against the original. It differs: torch.onnx.export(..., dynamo=True) or torch.export keep sizes dynamic, torch.where or torch.cond keep the branch",
+        level="warning",
+        says=(
+            "TracerWarning: Converting a tensor to a Python boolean might cause the trace to be incorrect.",
+            "TracerWarning: torch.tensor results are registered as constants in the trace.",
+        ),
+        sources=("torch 2.13.0, torch/csrc/jit/frontend/tracer.cpp and torch/jit/_trace.py, read 2026-11-27",),
+    ),
+    KnownError(
         id="torchscript-compiler",
         pattern=r"torch\.jit\.frontend\.(NotSupportedError|UnsupportedNodeError|FrontendError)|Could not export Python function call"
-        r"|is currently not supported in Torchscript|Arguments for call are not valid\.?$|TracerWarning: "
+        r"|is currently not supported in Torchscript|Arguments for call are not valid\.?$|TracerWarning: (?!Converting a tensor|Iterating over a tensor|torch\.tensor results|Using len)"
         r"|Tracer cannot (infer type|set value trace)",
         cause="TorchScript's compiler, or its tracer, cannot take this Python code",
         remedy="Leave TorchScript for torch.export or torch.compile: `torchlift plan` says what that takes here",

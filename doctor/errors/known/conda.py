@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known.causes_of_installing import NO_SOLUTION
+from torchlift.doctor.errors.known.causes_of_installing import CONDA_UNSOLVED, NO_SOLUTION
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread
 
 _CONDA = "conda, conda/exceptions.py of 0f64223f, 2026-08-21, read 2026-11-26"
@@ -140,6 +140,20 @@ ROWS = (
         ),
         sources=(thread("espnet/espnet", 5208),),
         likely=True,
+    ),
+    KnownError(
+        id="conda-solving-failed",
+        pattern=r"Solving environment: (?:\.{3}working\.{3} )?failed$",
+        cause="conda found no set of packages for what was asked; this line does not say why, the lines below it do",
+        remedy="Read on to the end; where nothing stands there, conda env create -f environment.yml -v 2>&1 | tee conda.log",
+        causes=CONDA_UNSOLVED,
+        command="torchlift doctor --explain-error conda.log",
+        checks=("python-platform",),
+        says=("Collecting package metadata (repodata.json): done\nSolving environment: failed",),
+        sources=(thread("GONGJIA0208/Diffpose", 18),),
+        level="vague",
+        likely=True,
+        general=True,
     ),
     KnownError(
         id="conda-unsatisfiable",

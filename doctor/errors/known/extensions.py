@@ -8,6 +8,15 @@ from torchlift.doctor.errors.name_history import CAUSES, read_name
 
 ROWS = (
     KnownError(
+        id="thc-is-gone",
+        pattern=r"undefined symbol: '?(?P<symbol>TH(?:C|Cuda|Cud|Float|Double|Half|Long|Int|Byte|Char|Short|Bool|Tensor|Storage|NN|CUNN|CSparse|Generator|Alloc)\w{1,80})",
+        cause="{symbol} is of TH and THC, the C interface of old torch, which was taken away step by step until 1.11: the extension (apex, warp-ctc, an old detector, encoding or point cloud package) was written or built for an older torch than the one that runs",
+        remedy="Take the newest release or source of that package and build it against this torch (apex: a clone of its master, or do without: torch.amp in place of apex.amp); where it has ended, install the torch that it names (1.10 or older, in an environment of its own with Python 3.8 or 3.9), or replace in its sources THCudaMalloc by c10::cuda::CUDACachingAllocator::raw_alloc, THCCeilDiv by at::ceil_div, THCudaCheck by C10_CUDA_CHECK",
+        checks=("extension-abi",),
+        says=("AttributeError: python: undefined symbol: THCudaHalfTensor_normall",),
+        sources=(thread("Lightning-AI/pytorch-lightning", 5027),),
+    ),
+    KnownError(
         id="name-not-in-this-companion",
         pattern=r"No module named 'torch(vision|audio|text)\.[\w.]{1,80}'|module 'torch(vision|audio|text)(\.[\w.]{1,80})?' has no "
         r"attribute '\w{1,80}'|cannot import name '\w{1,80}' from 'torch(vision|audio|text)",

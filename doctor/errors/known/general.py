@@ -195,7 +195,7 @@ ROWS = (
     KnownError(
         id="any-library",
         causes=LIBRARY_NOT_FOUND,
-        pattern=r"\b(?!libtpu)(?P<library>\w[\w.+-]{0,80}\. ?so[\d.]{0,20}): cannot open shared object|Library not loaded: (?P<library2>[\w@./+-]{1,160})|Could not load (dynamic )?library '?(?P<library3>[\w./+-]{1,120})",
+        pattern=r"\b(?!libtpu)(?P<library>\w[\w.+-]{0,80}\. ?so[\d.]{0,20}) ?: cannot open shared object|Library not loaded: (?P<library2>[\w@./+-]{1,160})|Could not load (dynamic )?library '?(?P<library3>[\w./+-]{1,120})",
         cause="The loader does not find the library {library}",
         remedy="See whether it is on this machine at all: find / -name '{library}*' 2>/dev/null",
         checks=("library-path", "missing-libraries"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.causes_of_loading import NO_SUCH_KERNEL, NVRTC_BUILTINS
 from torchlift.doctor.errors.known.causes_of_running import PRODUCT_REFUSED, ROCM_FAILED
 from torchlift.doctor.errors.known.more_causes import CUBLAS_START, INVALID_ARGUMENT
 from torchlift.doctor.errors.known.several_causes import CUDNN, DEVICE_ASSERT, ILLEGAL_ACCESS
@@ -201,21 +202,29 @@ ROWS = (
         likely=True,
     ),
     KnownError(
+        id="nvrtc-builtins",
+        pattern=r"nvrtc: error: failed to (?:open|load) (?P<library>(?:lib)?nvrtc-builtins[\w.-]{0,20}|builtins)",
+        causes=NVRTC_BUILTINS,
+        cause="NVRTC, which compiles CUDA code at run time, was loaded and does not find its second file, libnvrtc-builtins of the very same CUDA release",
+        remedy="See what there is: find / -name '*nvrtc-builtins*' 2>/dev/null, and which libnvrtc runs (LD_DEBUG=libs PROGRAM 2>&1 | grep nvrtc)",
+        command="find / -name '*nvrtc-builtins*' 2>/dev/null",
+        checks=("nvidia-pins", "library-path"),
+        says=(
+            "RuntimeError: nvrtc: error: failed to open libnvrtc-builtins.so.13.0.",
+            "exception: Error compiling program: nvrtc: error: failed to load builtins",
+        ),
+        sources=(thread("openmm/openmm", 1624), thread("InternRobotics/HIMLoco", 14, "2025-12-06")),
+    ),
+    KnownError(
         id="nvrtc",
-        pattern=r"nvrtc: error: (invalid value for --gpu-architecture|failed to open libnvrtc-builtins)|libnvrtc-builtins\.so"
-        r"|NVRTC_ERROR_\w{1,40}|nvrtc: error: ",
+        pattern=r"nvrtc: error: invalid value for --gpu-architecture|libnvrtc-builtins\.so(?!\S{0,8}: cannot open)"
+        r"|NVRTC_ERROR_\w{1,40}|nvrtc: error: (?!failed to (?:open|load))",
         cause="NVRTC, which compiles CUDA code at run time, is missing a part, is another version, or does not know the GPU",
         remedy="Reinstall nvidia-cuda-nvrtc in torch's version, take other CUDA folders out of LD_LIBRARY_PATH, and install the "
         "torch for this GPU",
         checks=("nvidia-pins", "library-path", "gpu-architecture"),
-        says=(
-            "RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)",
-            "RuntimeError: nvrtc: error: failed to open libnvrtc-builtins.so.13.0.",
-        ),
-        sources=(
-            thread("InternRobotics/HIMLoco", 14, "2025-12-06"),
-            thread("YINYIPENG-EN/handpose_and_yolo", 1, "2024-09-25"),
-        ),
+        says=("RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)",),
+        sources=(thread("YINYIPENG-EN/handpose_and_yolo", 1, "2024-09-25"),),
         likely=True,
     ),
     KnownError(
@@ -381,11 +390,13 @@ ROWS = (
     ),
     KnownError(
         id="kernel-not-in-module",
+        causes=NO_SUCH_KERNEL,
         pattern=r"CUDA (driver )?error: named symbol not found|CUDA_ERROR_NOT_FOUND|Cuda failure '?named symbol not found"
         + cuda_codes(500),
-        cause="A library has no such kernel for this GPU: it was built for other architectures",
-        remedy="Install its build for this GPU, or build it here with TORCH_CUDA_ARCH_LIST set to the GPU's capability",
-        checks=("gpu-architecture",),
+        cause="A library asked CUDA for a kernel that is not in its code for this GPU: it was built for other architectures, or the kernel does not exist for a GPU so old",
+        remedy="See whose kernel it is: CUDA_LAUNCH_BLOCKING=1 python PROGRAM; the last frames name the package (torch's own quantized and int4 kernels, bitsandbytes, flash-attn, vLLM, an extension)",
+        command="CUDA_LAUNCH_BLOCKING=1 python PROGRAM",
+        checks=("gpu-architecture", "gpu-features", "extension-architecture", "driver-too-old"),
         likely=True,
         says=("RuntimeError: CUDA error: named symbol not found",),
         sources=(

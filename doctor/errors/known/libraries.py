@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_loading import NOT_IN_THE_PACKAGE
+from torchlift.doctor.errors.known.causes_of_running import GGML_REFUSED
 from torchlift.doctor.errors.known_error import KnownError, thread
 
 ROWS = (
@@ -26,12 +28,14 @@ ROWS = (
     KnownError(
         id="name-not-in-this-library",
         pattern=r"cannot import name '\w{1,80}' from '(huggingface_hub|diffusers|accelerate|peft|trl|datasets|tokenizers"
-        r"|pytorch_lightning|lightning|torchmetrics|timm|safetensors|vllm|deepspeed|flash_attn|xformers|mmcv|mmengine)(\.[\w.]{1,80})?'"
+        r"|pytorch_lightning|lightning|torchmetrics|timm|safetensors|vllm|deepspeed|flash_attn|xformers|mmcv|mmengine)(\.[\w.]{1,80})?'(?! \(unknown location\))"
         r"|No module named '(transformers|huggingface_hub|diffusers|accelerate|peft|trl|pytorch_lightning|lightning|torchmetrics|timm|mmcv|vllm"
         r"|deepspeed)\.[a-z][\w.]{1,80}'"
         r"|module '(transformers|diffusers|accelerate|peft|pytorch_lightning|torchmetrics|timm|mmcv)(\.[\w.]{1,80})?' has no attribute",
-        cause="The installed release of the library has no such name: the program was written for another one",
-        remedy="Install the release that the program's requirements name; where it names none, one from the time when it was written",
+        cause="The installed release of the library has no such name: it and the code that asks are of different times",
+        remedy="The last File line before the message says who asks: the program, or a package. python -m pip show NAME gives the installed release; whether it is older or newer than the code decides (a name of new hardware or a new model is mostly missing in an older release, one that was long there was removed in a newer)",
+        causes=NOT_IN_THE_PACKAGE,
+        command="python -m pip check",
         says=(
             "ImportError: cannot import name 'cached_download' from 'huggingface_hub'",
             "ModuleNotFoundError: No module named 'pytorch_lightning.utilities.distributed'",
@@ -271,6 +275,20 @@ ROWS = (
             "accelerate 1.15.0 and transformers 5.24.0, their sources, read 2026-11-26",
         ),
         likely=True,
+    ),
+    KnownError(
+        id="ggml-cuda-error",
+        pattern=r"(?:Multi-GPU|CUDA|ROCm|HIP|MUSA) error,? ?[^\n]{0,40}(?:at )?[^\n]{0,160}ggml-cuda[\w/\\.-]{0,60}?\.cuh?:\d{1,6}:? (?!out of memory)(?P<name>[\w ]{0,60})",
+        cause="llama.cpp's own code for CUDA (ggml-cuda, in llama-cpp-python, ollama, whisper.cpp) was refused a call ({name}); torch has no part in it",
+        remedy="Tell these apart by what makes it go away",
+        causes=GGML_REFUSED,
+        command="CUDA_VISIBLE_DEVICES=0 PROGRAM",
+        checks=("driver-too-old", "extension-architecture", "peer-access"),
+        says=(
+            "Multi-GPU error, ggml-cuda.cu:7036: invalid argument",
+            "CUDA error 13 at ggml-cuda.cu:9033: invalid device symbol",
+        ),
+        sources=(thread("abetlen/llama-cpp-python", 886), thread("ggml-org/llama.cpp", 3930)),
     ),
     KnownError(
         id="ggml-assertion",

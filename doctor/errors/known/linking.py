@@ -187,7 +187,7 @@ ROWS = (
     ),
     KnownError(
         id="python-library",
-        pattern=r"(?P<library>libpython3\.\d{1,2}m?\.so\S{0,8}): cannot open shared object",
+        pattern=r"(?P<library>libpython3\.\d{1,2}m?\.so\S{0,8}) ?: cannot open shared object",
         cause="A program that embeds Python does not find {library}: it was built with a shared Python that is not on the loader's path, or for "
         "another Python",
         remedy="Put the lib folder of that Python on LD_LIBRARY_PATH, or install it (libpython3.X-dev)",

@@ -103,7 +103,7 @@ ROWS = (
     KnownError(
         id="missing-cuda-library",
         pattern=r"lib(?P<term>cu(?:blasLt|blas|dart|fftw|fft|file|pti|rand|solverMg|solver|sparseLt|sparse)|nccl|nvrtc-builtins|nvrtc|nvJitLink|nvToolsExt"
-        r"|nvshmem\w{0,20})\.so(?:\.(?P<release>\d{1,4}))?(?:\.\d{1,4}){0,3}: cannot open shared object"
+        r"|nvshmem\w{0,20})\.so(?:\.(?P<release>\d{1,4}))?(?:\.\d{1,4}){0,3} ?: cannot open shared object"
         r"|lib(?P<term2>cudart|cublas|nccl)\w{0,10}\.so\S{0,20} not found in the system path",
         cause="A library of CUDA (lib{term}) that torch or an extension was built with is not installed or not found; its number is that of the CUDA it was built for (libcudart.so.11 and .12: CUDA 11 and 12; cuFFT, cuSOLVER and cuRAND count differently), "
         "and one that is not torch's means that the extension was built for another CUDA",

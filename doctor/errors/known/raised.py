@@ -31,6 +31,26 @@ _SIMULATOR = (
     ),
 )
 
+_CALLED_THROUGH_A_MODULE = (
+    Cause(
+        "Caller and class are in two packages of different releases (a fork and its extension, a trainer and a model, code from a hub and transformers)",
+        "the caller's File line and the class are in different folders of site-packages, or in transformers_modules",
+        "python -m pip show both: upgrade both in one command, or take the pair that the README of the one names; a fork: the tag or branch of its extension that it lists",
+        seen=r"(?:site|dist)-packages[/\\](?!torch[/\\])|transformers_modules|Patched|vllm",
+    ),
+    Cause(
+        "Something put itself between them and wrote the method anew for another signature (quantization, offload, patching for speed: Patched..., Wrapped..., functools.partial)",
+        "the class's name or the frames say Patched, Wrapped, hook, offload, unsloth, liger, inc, peft; without it the call works",
+        "switch it off to see, then upgrade that package",
+        seen=r"Patched|Wrapp|hook|unsloth|liger|offload",
+    ),
+    Cause(
+        "The class is the program's own, and its forward takes other arguments than the caller (a trainer, DataParallel, a Sequential) hands over",
+        "the class stands in a file of the program",
+        "give forward these arguments (or **kwargs), or hand over what it takes",
+    ),
+)
+
 ROWS = (
     KnownError(
         id="simulator-gpu",
@@ -87,8 +107,25 @@ ROWS = (
         general=True,
     ),
     KnownError(
+        id="argument-through-a-module",
+        pattern=r"in _(?:wrapped_)?call_impl\n{1,4}(?P<raised>TypeError: )(?P<function>[\w.<>]{1,80})\(\) (?:got an unexpected keyword argument|missing \d{1,2} required (?:positional|keyword-only) arguments?:|takes \d{1,2} positional)",
+        cause="{function} was called with other arguments than it takes; torch's Module.__call__, whose frame stands last, only passes them on",
+        remedy="The frame above torch's names the caller, and the class in {function} where it is defined: the two have to be of one time",
+        causes=_CALLED_THROUGH_A_MODULE,
+        command="python -m pip check",
+        says=(
+            '  File "/usr/lib/python3/dist-packages/torch/nn/modules/module.py", line 1606, in _call_impl\n    result = forward_call(*args, **kwargs)\n'
+            "TypeError: PatchedVLLMKVCache.forward_measure() missing 2 required positional arguments: 'block_indices' and 'block_offset'",
+        ),
+        sources=(thread("HabanaAI/vllm-hpu-extension", 68),),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
         id="raised-in-torch",
-        pattern=_FRAME + r'torch[/\\\\](?P<part>[\w/\\\\]{1,80}\.py)", line \d{1,6}, in (?P<function>\w{1,60})' + _SAID,
+        pattern=_FRAME
+        + r'torch[/\\\\](?!nn[/\\\\]modules[/\\\\]module\.py)(?P<part>[\w/\\\\]{1,80}\.py)", line \d{1,6}, in (?P<function>\w{1,60})'
+        + _SAID,
         cause="torch itself raised {name} (in torch/{part}, {function}): it refuses what it was given, for the reason that the sentence says",
         remedy="Look for the last File line before torch's own. In site-packages/PACKAGE: that package and this torch do not belong together: python -m pip check, then upgrade the package or take the torch that it names. In the program: print type, shape, dtype and device of what it passes there, and compare with the documentation of that function",
         command="python -m pip check",

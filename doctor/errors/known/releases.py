@@ -85,7 +85,7 @@ ROWS = (
     ),
     KnownError(
         id="argument-between-packages",
-        pattern=_INSTALLED
+        pattern=r"(?:site|dist)-packages[/\\](?!torch[/\\](?:nn[/\\]modules[/\\]module|utils[/\\]_contextlib|_dynamo[/\\]\w{1,20}|autograd[/\\]\w{1,20})\.py)(?P<package>[\w.-]{1,60})[/\\][^\n]{1,200}\n{1,4}"
         + r"(?P<raised>TypeError: )(?P<function>[\w.<>]{1,80})\(\) (?:got an unexpected keyword argument '(?P<name>\w{1,60})'|missing \d{1,2} required (?:positional|keyword-only) arguments?:? '(?P<name2>\w{1,60})'|takes \d{1,2} positional arguments? but \d{1,2}|takes from \d{1,2} to \d{1,2} positional)",
         cause="{package}, which is installed, calls {function} with other arguments than its installed release takes: the two packages are of releases that do not belong together",
         remedy="pip show {package} names its requirements; the package that {function} is from is in the traceback's last frame or its neighbour. Upgrade both in one command (python -m pip install -U {package} OTHER), "

@@ -86,9 +86,9 @@ ROWS = (
     ),
     KnownError(
         id="one-package-that-conflicts-with-itself",
-        pattern=r"Cannot install (?P<package>[\w.-]{1,60})==\S{1,20}, (?P=package)==[^\n]{1,600}because these package versions have conflicting dependencies[^\0]{0,300}depends on (?P<name>[\w.-]{1,40})",
-        cause="pip tried all releases of {package}, and each asks for a {name} of which there is no file for this Python and platform (or which another line of the same command forbids)",
-        remedy="See whether {name} can be had at all: python -m pip install {name}. `from versions: none`: this Python is too new or too old for it, or 32-bit; take a Python that {name} has wheels for. If it installs alone, another requirement of the command forbids that release",
+        pattern=r"Cannot install (?P<package>[\w.-]{1,60})==\S{1,20}, (?P=package)==[^\n]{1,600}because these package versions have conflicting dependencies[^\0]{0,300}depends on (?P<name>[\w.-]{1,40})|Cannot install (?P<package2>[\w.-]{1,60})==\S{1,20}, (?P=package2)==\S{1,20}, (?P=package2)==",
+        cause="pip tried all releases of {package}, and each asks for a package ({name}) of which there is no file for this Python and platform (or which another line of the same command forbids); `The conflict is caused by` below names it",
+        remedy="See whether that one can be had at all: python -m pip install {name}. `from versions: none`: this Python is too new or too old for it, or 32-bit, or the platform has ended (torch for Macs with Intel: 2.2 and Python 3.12 at most); take a Python that it has wheels for. If it installs alone, another requirement of the command forbids that release",
         command="python -m pip install {name}",
         checks=("python-version", "python-platform"),
         says=(

@@ -224,7 +224,13 @@ WORKER_DIED = (
         "A compiled library crashed in it (OpenCV, decord, HDF5, a database handle opened before the fork)",
         "signal: Segmentation fault or Aborted, `Unexpected segmentation fault encountered in worker`; num_workers=0 works or shows the sample",
         "open files and handles in worker_init_fn or __getitem__, not in __init__; cv2.setNumThreads(0); multiprocessing_context='spawn'",
-        seen=r"[Ss]egmentation fault|floating-point exception|Aborted|cv2|decord|h5py|lmdb",
+        seen=r"[Ss]egmentation fault|Aborted|cv2|decord|h5py|lmdb",
+    ),
+    Cause(
+        "Compiled code in it divided a whole number by zero (an empty image, crop, list of points or cell size)",
+        "signal: Floating point exception, `Unexpected floating-point exception`: that is never one of floating-point numbers",
+        "num_workers=0 with python -X faulthandler names the line: look at that sample's sizes; a package of compiled code: another release of it",
+        seen=r"[Ff]loating.point exception|SIGFPE",
     ),
     Cause(
         "The Dataset raised an exception that was lost on the way",

@@ -153,13 +153,17 @@ ROWS = (
         "ERROR: failed to solve: nvidia/cuda:11.3.0-base: docker.io/nvidia/cuda:11.3.0-base: not found",
         'Failed to pull image "nvcr.io/nvidia/pytorch:23.10": rpc error',
     ),
-    _speaker(
-        "ray-task-failed",
-        r"ray\.exceptions\.RayTaskError(?:\((?P<name>\w{1,60})\))?|ray::\w{1,80}[^\n]{0,80}\(pid=\d{1,9}",
-        "Ray hands on an exception of a task or actor ({name}); its own traceback stands above or behind it",
-        "Read the traceback that begins with ray:: (its last line is the error) and ask with that; /tmp/ray/session_latest/logs/worker-*.err has it whole. Packages and files have to be on every node (runtime_env)",
-        "ray.exceptions.RayTaskError(RuntimeError)",
+    KnownError(
+        id="ray-task-failed",
+        pattern=r"ray\.exceptions\.RayTaskError(?:\((?P<name>\w{1,60})\))?|ray::\w{1,80}[^\n]{0,80}\(pid=\d{1,9}",
+        cause="Ray hands on an exception of a task or actor ({name}); its own traceback stands above or behind it",
+        remedy="Read the traceback that begins with ray:: (its last line is the error) and ask with that; /tmp/ray/session_latest/logs/worker-*.err has it whole. Packages and files have to be on every node (runtime_env)",
         command="torchlift doctor --explain-error /tmp/ray/session_latest/logs/WORKER.err",
+        says=("ray.exceptions.RayTaskError(RuntimeError)",),
+        sources=(UNREAD,),
+        level="vague",
+        likely=True,
+        general=True,
     ),
     _speaker(
         "torchscript-interpreter",

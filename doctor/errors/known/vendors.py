@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_loading import AMDGPU_STOPPED
 from torchlift.doctor.errors.known.causes_of_running import PRODUCT_REFUSED, ROCM_FAILED
 from torchlift.doctor.errors.known.several_causes import XPU_STATUS
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
@@ -143,9 +144,11 @@ ROWS = (
     ),
     KnownError(
         id="amdgpu-reset",
+        causes=AMDGPU_STOPPED,
         pattern=r"amdgpu[^\n]{0,60}(ring [\w.]{1,30} timeout|GPU reset (begin|succeeded|failed)|\[gfxhub\d?\] page fault|Fence fallback timer|VRAM is lost)|amdgpu: .{0,60}failed to|\[drm:amdgpu\w{0,40}\] \*ERROR\*",
-        cause="The AMD GPU hung and its driver reset it, or a program touched memory that is not its own",
-        remedy="Update kernel, firmware (linux-firmware) and ROCm to a set that belongs together; take off overclocking; HSA_OVERRIDE_GFX_VERSION of another architecture can cause it",
+        cause="The kernel's driver of the AMD GPU reports that an access to memory was refused, or that the card hung and was reset",
+        remedy="Read which of these the lines speak for; the first such line of sudo dmesg counts, those after it follow from it",
+        command="sudo dmesg -T | grep -iE 'amdgpu|AMD-Vi' | head -40",
         checks=("gpu-lost",),
         says=("amdgpu 0000:0c:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3",),
         sources=(UNREAD,),
