@@ -1,7 +1,7 @@
 """What the rules' own examples and the fixtures of the doctor notice alone: `python bench/mutants_by_examples.py --seed 1`.
 
 The cheap half of `mutants.py`: the same choice of mutants, asked of the examples of all rules (found, rewritten as shown, told
-in the same words; nothing is run under torch), the cases of `fixtures/checks` and the texts of known errors, in one process without pytest: a few
+in the same words; nothing is run under torch), the cases of `fixtures/checks`, the texts of known errors and whole reports, in one process without pytest: a few
 thousand questions in half a minute, a mutant in a fraction of a second. What survives here is what `mutants.py`, with
 all tests, is to be asked about: `--only` takes its file.
 """
@@ -15,6 +15,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -42,10 +43,10 @@ def main() -> None:
         "--json", type=Path, required=True, metavar="RESULTS", help="where to write what became of each"
     )
     options = parser.parse_args()
-    sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/doctor")]
+    sys.path[:0] = [str(ROOT / "tests" / room) for room in ("support", "doctor", "whole")]
     os.environ["TORCHLIFT_NO_CACHE"] = "1"
     picked = chosen(options)
-    questions = [*_of_rules(), *_of_checks(), *_of_errors()]
+    questions = [*_of_rules(), *_of_checks(), *_of_errors(), *_of_reports()]
     seen: set[int] = set()
     setattr(builtins, whole.HIT, seen.add)
     whole._watch(picked)
@@ -141,12 +142,29 @@ def _of_checks() -> Iterator[Question]:
 
 
 def _of_errors() -> Iterator[Question]:
-    import test_known_errors as errors
+    import test_word_for_word as words
 
-    for row in errors.KNOWN:
+    from torchlift.doctor.errors.table import KNOWN
+
+    for row in KNOWN:
         for text in row.says:
-            answer = errors.answer(text)
-            yield f"{row.id}: {text[:60]}", lambda text=text, answer=answer: errors.answer(text) == answer
+            yield _same(f"{row.id}: {text[:60]}", partial(words.explained, text))
+
+
+def _of_reports() -> Iterator[Question]:
+    import test_word_for_word as words
+
+    folder = Path(tempfile.mkdtemp(prefix="mutants-"))
+    for name, arguments in words.questions_for_the_doctor(folder):
+        yield _same(name, partial(words.answered, *arguments))
+    for project in words.PROJECTS:
+        copy = words.copied(project, folder)
+        yield _same(f"migrate {project}", lambda copy=copy: str(words.answered_in_every_format(copy)))
+
+
+def _same(name: str, asked: Callable[[], str]) -> Question:
+    before = asked()
+    return name, lambda: asked() == before
 
 
 if __name__ == "__main__":

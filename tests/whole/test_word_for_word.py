@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,6 +41,9 @@ ASKED = (
     "--driver 580 --emit pixi",
     "--driver 580 --emit dockerfile",
 )
+PROJECTS = ("legacy_project", "traps", "evidence_programs")
+EVERYTHING = ("--unsafe-fixes", "--torchscript=drop", "--torchscript-tests=successor", "--min-torch=2.13")
+_TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*"
 
 
 @pytest.fixture
@@ -60,48 +63,53 @@ def answered(*arguments: str) -> str:
     return f"{done.exit_code}\n{done.output}"
 
 
-@pytest.mark.parametrize("name", MACHINES)
-def test_a_report_of_a_machine_is_as_it_was_in_every_format(name: str, tmp_path: Path, told: Told) -> None:
-    facts = facts_file(name, tmp_path)
+def explained(text: str) -> str:
+    found = first_cause(chunks_of(io.BytesIO(text.encode())))
+    return explanation_text.render(explanation.Explanation(found), Style())
+
+
+def questions_for_the_doctor(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Names, and what to ask `torchlift` with; `folder` gets files with facts."""
+    files = [facts_file(name, folder) for name in (*MACHINES, "healthy_h100")]
     for form in ("text", "json", "markdown", "html", "github", "junit"):
-        told(f"doctor {form} {name}", answered("doctor", "--facts", facts, "--format", form, "--verbose"))
+        for name, file in zip(MACHINES, files, strict=False):
+            yield f"doctor {form} {name}", ("doctor", "--facts", file, "--format", form, "--verbose")
+        yield f"doctor {form} all", ("doctor", "--format", form, "--verbose", "merge", *files)
+    for gpu in GPUS:
+        for asked in ASKED:
+            yield f"doctor for {gpu}", ("doctor", "--gpu", gpu, *asked.split())
 
 
-def test_a_comparison_of_all_machines_is_as_it_was_in_every_format(tmp_path: Path, told: Told) -> None:
-    files = [facts_file(name, tmp_path) for name in (*MACHINES, "healthy_h100")]
-    for form in ("text", "json", "markdown", "html", "github", "junit"):
-        told(f"doctor {form} all", answered("doctor", "--format", form, "--verbose", "merge", *files))
+def copied(project: str, folder: Path) -> Path:
+    ignored = shutil.ignore_patterns("__pycache__", "*.pt", "*.pt2")
+    return Path(shutil.copytree(FIXTURES / project, folder / project, ignore=ignored))
 
 
-@pytest.mark.parametrize("gpu", GPUS)
-def test_the_torch_for_a_described_machine_is_as_it_was(gpu: str, told: Told) -> None:
-    told(f"doctor for {gpu}", "\n".join(answered("doctor", "--gpu", gpu, *asked.split()) for asked in ASKED))
+def answered_in_every_format(project: Path) -> dict[str, str]:
+    """Findings by format, and a plan and a patch by ""."""
+    written = {form: project.with_name(f"{project.name}.{form}") for form in OUTPUT_FORMATS}
+    files = [f"--output-file={form}={path}" for form, path in written.items()]
+    said = answered("migrate", str(project), "--check", *files)
+    said += answered("migrate", str(project), "--diff", *EVERYTHING) + answered("plan", str(project))
+    found = {form: re.sub(_TIME, "TIME", path.read_text(encoding="utf-8")) for form, path in written.items()}
+    return {form: text.replace(str(project), "PROJECT") for form, text in {**found, "": said}.items()}
+
+
+def test_a_report_of_a_machine_is_as_it_was_in_every_format(tmp_path: Path, told: Told) -> None:
+    said: dict[str, str] = {}
+    for name, arguments in questions_for_the_doctor(tmp_path):
+        said[name] = said.get(name, "") + answered(*arguments)
+    for name, answers in said.items():
+        told(name, answers)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_the_explanation_of_an_error_is_as_it_was(subject: str, told: Told) -> None:
     rows: tuple[KnownError, ...] = SUBJECTS[subject]
-    said = [
-        explanation_text.render(explanation.Explanation(first_cause(chunks_of(io.BytesIO(text.encode())))), Style())
-        for row in rows
-        for text in row.says
-    ]
-    told(f"errors of {subject}", "\n".join(said))
+    told(f"errors of {subject}", "\n".join(explained(text) for row in rows for text in row.says))
 
 
-@pytest.mark.parametrize("project", ["legacy_project", "traps", "evidence_programs"])
-def test_findings_plans_and_patches_are_as_they_were_in_every_format(
-    project: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
-) -> None:
-    shutil.copytree(
-        FIXTURES / project, tmp_path / project, ignore=shutil.ignore_patterns("__pycache__", "*.pt", "*.pt2")
-    )
-    monkeypatch.chdir(tmp_path / project)
-    files = [f"--output-file={form}={tmp_path / form}" for form in OUTPUT_FORMATS]
-    said = answered("migrate", ".", "--check", *files)
-    for form in OUTPUT_FORMATS:
-        written = (tmp_path / form).read_text(encoding="utf-8")
-        told(f"migrate {form} {project}", re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*", "TIME", written))
-    everything = ("--unsafe-fixes", "--torchscript=drop", "--torchscript-tests=successor", "--min-torch=2.13")
-    said += answered("migrate", ".", "--diff", *everything) + answered("plan", ".")
-    told(f"migrate {project}", said.replace(str(tmp_path), "FOLDER"))
+@pytest.mark.parametrize("project", PROJECTS)
+def test_findings_plans_and_patches_are_as_they_were_in_every_format(project: str, tmp_path: Path, told: Told) -> None:
+    for form, said in answered_in_every_format(copied(project, tmp_path)).items():
+        told(f"migrate {form} {project}", said)
