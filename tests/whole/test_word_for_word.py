@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -89,10 +90,15 @@ def answered_in_every_format(project: Path) -> dict[str, str]:
     """Findings by format, and a plan and a patch by ""."""
     written = {form: project.with_name(f"{project.name}.{form}") for form in OUTPUT_FORMATS}
     files = [f"--output-file={form}={path}" for form, path in written.items()]
-    said = answered("migrate", str(project), "--check", *files)
-    said += answered("migrate", str(project), "--diff", *EVERYTHING) + answered("plan", str(project))
+    here = Path.cwd()
+    os.chdir(project)
+    try:
+        said = answered("migrate", ".", "--check", *files)
+        said += answered("migrate", ".", "--diff", *EVERYTHING) + answered("plan", ".")
+    finally:
+        os.chdir(here)
     found = {form: re.sub(_TIME, "TIME", path.read_text(encoding="utf-8")) for form, path in written.items()}
-    return {form: text.replace(str(project), "PROJECT") for form, text in {**found, "": said}.items()}
+    return {form: text.replace(str(project.parent), "FOLDER") for form, text in {**found, "": said}.items()}
 
 
 def test_a_report_of_a_machine_is_as_it_was_in_every_format(tmp_path: Path, told: Told) -> None:
