@@ -14,6 +14,8 @@ import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
+from torchlift.json_records.writing import on_lines
+
 TABLE = Path(__file__).parents[1] / "doctor" / "smoke" / "parent" / "desk_check.json"
 
 
@@ -36,7 +38,7 @@ def main() -> None:
         for place in places:
             found = {name: line_of(root, place["file"], place["text"]) for name, root in roots.items()}
             place["lines"] = {**place.get("lines", {}), **found}
-    TABLE.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    TABLE.write_text(on_lines(table) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

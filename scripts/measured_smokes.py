@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from torchlift.json_records.writing import on_lines
+
 _FILE = Path(__file__).resolve().parents[1] / "doctor" / "smoke" / "parent" / "measured.json"
 _ABOUT = "What smokes gave on real GPUs: the comparison nearest to its limit, and seconds; or what was said of a rate."
 
@@ -35,7 +37,7 @@ def main(date: str, reports: list[str]) -> None:
             key = (device, driver, smokes["torch"])
             known = {"device": device, "driver": driver, "torch": smokes["torch"], "date": date, "smokes": {}}
             runs.setdefault(key, known)["smokes"][result["id"]] = row(result)
-    _FILE.write_text(json.dumps({"about": _ABOUT, "runs": list(runs.values())}, indent=1) + "\n", encoding="utf-8")
+    _FILE.write_text(on_lines({"about": _ABOUT, "runs": list(runs.values())}) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

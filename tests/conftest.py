@@ -125,9 +125,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     elif config.getoption("prove"):
         noted_proofs.note({**_seen_by_workers["proofs"], **noted_proofs.seen()})
         noted_words.note({**_seen_by_workers["words"], **noted_words.seen()})
-        whole = not config.getoption("keyword") and not config.getoption("markexpr")
-        passed = [path for path in noted_tests.files() if "passed" in _outcomes.get(path, ()) and whole]
-        noted_tests.note(path for path in passed if "failed" not in _outcomes[path])
+        if not config.getoption("keyword") and not config.getoption("markexpr"):
+            passed = [path for path in noted_tests.files() if "passed" in _outcomes.get(path, ())]
+            noted_tests.note(path for path in passed if "failed" not in _outcomes[path])
 
 
 def pytest_testnodedown(node: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 import sys
 import types
 from collections.abc import Collection, Mapping
@@ -14,9 +13,9 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from torchlift.json_records.reading import field_types, may_be_missing
+from torchlift.json_records.writing import on_lines
 
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
-_COLUMNS = 120
 
 
 def schema_of(kind: type, title: str, *, readable: Collection[type] = ()) -> dict[str, Any]:
@@ -45,18 +44,8 @@ def schema_of(kind: type, title: str, *, readable: Collection[type] = ()) -> dic
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:
-    """The schema as a published file has it: on one line what has room there."""
-    return _text(schema, "", "") + "\n"
-
-
-def _text(value: Any, indent: str, before: str) -> str:
-    line = json.dumps(value)
-    if not value or not isinstance(value, (dict, list)) or len(indent) + len(before) + len(line) < _COLUMNS:
-        return indent + before + line
-    inner, pairs = indent + "  ", isinstance(value, dict)
-    parts = [(f"{json.dumps(key)}: ", value[key]) if pairs else ("", key) for key in value]
-    inside = ",\n".join(_text(part, inner, name) for name, part in parts)
-    return f"{indent}{before}{'{' if pairs else '['}\n{inside}\n{indent}{'}' if pairs else ']'}"
+    """The schema as a published file has it."""
+    return on_lines(schema) + "\n"
 
 
 class _Maker:
