@@ -163,6 +163,11 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Fl
         replaced = ReplaceExpression(view.span(call), Template(f"{spelling.text}()"))
         fix = Fix("Ask for export instead", Safety.UNSAFE, (replaced, *spelling.imports), needs=_NEEDS)
         return Finding("TL118", view.path, span, message, Severity.WARNING, review, fix)
+    if drops(context):  # it would be asked as long as something traces, and that is what goes
+        advice = (
+            f"Where an export should do what a trace did, write `{asking_too(view, call, _EXPORTING)}` (torch>=2.7)."
+        )
+        return Finding("TL118", view.path, span, message, Severity.WARNING, f"{advice} {what.sentence}".rstrip())
     if outside_compiler(context) is not None:
         review += " Whoever scripts this code cannot compile `is_exporting()`."
     outer = f"$call or {spelling.text}()"
@@ -238,7 +243,6 @@ _TRACED = "\n\ncapture = torch.jit.trace\n"
 _RUN = "net = Net()\nresult = net(torch.ones(2)), torch.jit.trace(net, torch.ones(2))(torch.ones(2))"
 
 _WEIGH = "def weigh(x):\n    if torch.jit.is_tracing():\n        return x\n    return x * 3\n\n\n"
-_ASKED_TOO = _WEIGH.replace("is_tracing():", "is_tracing() or torch.compiler.is_exporting():")
 _WEIGHED = "def weigh(x):\n    return x * 3\n\n\n"
 
 
@@ -286,10 +290,7 @@ EXAMPLES = (
     *(
         Bad(
             "import torch\n\n\n" + _WEIGH + _OWN_DECORATOR.format(given),
-            "import torch\n\n\n" + _ASKED_TOO + _OWN_DECORATOR.format(given),
-            safety="unsafe",
             why=f"a trace that a decorator of the project makes, written `@trace{given}`",
-            run="result = Loss().run(torch.ones(2)), weigh(torch.ones(2))",
             torchscript=DROP,
         )
         for given in ("", "(check=False)")
@@ -310,18 +311,12 @@ EXAMPLES = (
     ),
     Bad(
         "import torch\n\n\n" + _WEIGH + _stays("weigh(x)"),
-        "import torch\n\n\n" + _ASKED_TOO + _stays("weigh(x)"),
-        safety="unsafe",
         why="a trace that stays and runs the function",
-        run="result = Net()(torch.ones(2)), torch.jit.trace(Net(), torch.ones(2))(torch.ones(2))",
         torchscript=DROP,
     ),
     Bad(
         "import torch\n\n\n" + _WEIGH + _stays("weigh(x)", given="net"),
-        "import torch\n\n\n" + _ASKED_TOO + _stays("weigh(x)", given="net"),
-        safety="unsafe",
         why="a trace of anything, and a module that calls the function",
-        run="result = Net()(torch.ones(2)), torch.jit.trace(Net(), torch.ones(2))(torch.ones(2))",
         torchscript=DROP,
     ),
     Bad(

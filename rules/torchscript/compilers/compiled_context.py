@@ -23,12 +23,15 @@ from torchlift.view.walk import walk
 
 _AUTOCAST = lazy_pattern(rb"\b(?:autocast|custom_fwd|GradScaler|mixed_precision)\b|\bprecision\s*=\s*[\"']?(?:bf)?16")
 _SUBCLASS = lazy_pattern(
-    rb"\b(?:as_subclass|_make_(?:wrapper_)?subclass|MetaTensor|tv_tensors|__torch_function__|__torch_dispatch__)\b"
+    rb"\b(?:as_subclass|_make_(?:wrapper_)?subclass|MetaTensor|tv_tensors)\b|\bdef __torch_(?:function|dispatch)__"
     rb"|\bclass +\w+\([^)\n]*\bTensor\b"
 )
 _OF_CLASSES = lazy_pattern(rb"\bclass |\bdef __torch_")
 _QUIET = lazy_pattern(
     r"(?i)sync|lock|sess|connect|stream|timer|timeit|profil|patch|pool|executor|tempor|chdir|raises|warns|record|suppress|redirect"
+)
+_NO_TENSOR = lazy_pattern(
+    r"int|float|bool|str|(?:torch\.)?(?:device|dtype)|(?:[Ll]ist|[Tt]uple)\[(?:int|float|bool|str|, |\.\.\.)+\]"
 )
 _SYMBOLIC = lazy_pattern(rb"\b(?:symbolic_trace|create_feature_extractor|fx\.Tracer)\b")
 # Of each pattern, words of which one stands in every line where it matches, and what stands there besides: a quick look
@@ -65,7 +68,10 @@ def surroundings(project: Project, view: ModuleView, node: ast.AST | None) -> li
         view: the file.
         node: the function, or a class of which every method counts; None if it was not read.
     """
-    clauses = (_autocast_around(project, view, node), _subclass_beside(project, view.path))
+    clauses = (
+        _autocast_around(project, view, node),
+        _subclass_beside(project, view.path) if _takes_tensors(view, node) else None,
+    )
     return [clause for clause in clauses if clause]
 
 
@@ -158,7 +164,17 @@ def _subclass_beside(project: Project, path: str) -> str | None:
     found = (place.rpartition(":")[0] for place in project.once(_subclasses))
     homes = dict.fromkeys(home for home in found if in_one_program(project, path, home))
     place = next((one for one in project.once(_subclasses) if one.rpartition(":")[0] in homes), None)
-    return f"{place} uses subclasses of Tensor, which a scripted function does not give back" if place else None
+    about = "which scripted code took for plain tensors: their own operations are called from now on, and results are of their class"
+    return f"{place} uses subclasses of Tensor, {about}" if place else None
+
+
+def _takes_tensors(view: ModuleView, node: ast.AST | None) -> bool:
+    """Whether something that a function takes may be a tensor."""
+    if not isinstance(node, ast.FunctionDef):
+        return True
+    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    written = [view.text(argument.annotation) if argument.annotation is not None else "" for argument in given]
+    return not written or not all(_NO_TENSOR.fullmatch(text.strip("\"'")) for text in written)
 
 
 def _subclasses(project: Project) -> tuple[str, ...]:

@@ -75,8 +75,8 @@ def passed_doubts(
             if unseen or not values or place is not None:
                 given = f"{place} may pass" if place is not None else "a caller may pass"
                 doubts.append(
-                    f"{given} an int for `{name}` of `{node.name}`, which scripting turned into a float and line "
-                    f"{numbers[name]} takes as it is"
+                    f"{given} something else than a float for `{name}` of `{node.name}`, of which scripting made one and line "
+                    f"{numbers[name]} takes it as it is"
                 )
         if "int" in written and (place := _first(values, gives_tensor)) is not None:
             doubts.append(f"{place} passes a tensor for `{name}` of `{node.name}`, which scripting turned into an int")

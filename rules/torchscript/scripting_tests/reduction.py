@@ -155,8 +155,10 @@ class _Reducer:
 
     def _is_only_scripting(self, call: ast.Call) -> bool:
         values = self.values
-        if any(call is saved for saved, _, _ in values.saves()) or values.target(call) in {LOAD, SAVE}:
+        if any(call is saved for saved, _, _ in values.saves()) or values.target(call) == SAVE:
             return True
+        if values.target(call) == LOAD:
+            return values.given_to(call) is not None  # what something else writes is tested here
         if values.reads_own_file(call):
             return True
         helper = values.helper(call)

@@ -43,6 +43,7 @@ from torchlift.view.walk import walk
 
 _CODE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_EXPORTERS = frozenset({"torch.onnx.export", "torch.onnx.dynamo_export", "torch.onnx.utils.export"})
 _LIBRARIES = ("torch.", "numpy.", "copy.")
 
 
@@ -410,6 +411,8 @@ class UnscriptedBody:
         if takes_torchscript(name) and name not in MAKERS:
             about = f": {advice}" if (advice := advice_for(name)) is not None else ", which takes TorchScript"
             raise NotTheSame(f"the value is handed to `{self.view.text(node.func)}` on line {node.lineno}{about}")
+        if name in _EXPORTERS:
+            return self.view.text(node.func)
         if name.startswith(_LIBRARIES) or called_name(node) in {
             "str",
             "repr",

@@ -15,6 +15,11 @@ _FILES = lazy_pattern(r"(?i)tmp|temp|path|dir|folder|file|buf")
 _MAKERS = lazy_pattern(r"(?:^|\.)(?:join|Path|PosixPath|str|format|BytesIO|StringIO|mkdtemp|mktemp|\w*Temporary\w*)$")
 
 
+_CLEARS = frozenset(
+    {"rmtree", "remove", "unlink", "rmdir", "exists", "makedirs", "mkdir", "isfile", "listdir", "print"}
+)
+
+
 def missing_file(reduction: Reduction) -> str | None:
     """A sentence about the first file that is written by what goes and named by what stays."""
     values, later = reduction.values, [child for statement in reduction.kept for child in walk(statement)]
@@ -26,7 +31,35 @@ def missing_file(reduction: Reduction) -> str | None:
         for node in exprs:
             if ast.dump(node) == named and not _is_loaded(reduction, node) and not _is_cleared(values.view, node):
                 return _sentence(call.lineno, values.view.text(path), node.lineno)
+        if (given := _folder_given(reduction, call, path)) is not None:
+            return _sentence(call.lineno, given.id, given.lineno)
     return _given_away(reduction)
+
+
+def _folder_given(reduction: Reduction, call: ast.Call, path: ast.expr) -> ast.Name | None:
+    """The first read, in what stays behind a save, of a folder around what it writes that hands the folder to unknown code."""
+    view = reduction.values.view
+    folders: dict[Binding, None] = {}
+    pending: list[ast.expr] = [path]
+    while pending:
+        for node in walk(pending.pop()):
+            binding = view.definition(node) if isinstance(node, ast.Name) else None
+            joined = (
+                binding is not None and isinstance(binding.value, ast.BinOp) and isinstance(binding.value.op, ast.Div)
+            )
+            if binding is not None and binding not in folders and (joined or _is_file(view, binding)):
+                folders[binding] = None
+                pending += [binding.value] if binding.value is not None else []
+    kept = {node for statement in reduction.kept for node in walk(statement)}
+    reads = [read for binding in folders for read, _ in view.reads_of(binding)]
+    for read in sorted(reads, key=lambda read: read.lineno):
+        given = view.parent(read)
+        taker = view.parent(given) if isinstance(given, ast.keyword) else given
+        if read not in kept or read.lineno <= call.lineno or not isinstance(taker, ast.Call) or taker.func is read:
+            continue
+        if _MAKERS.search(ast.unparse(taker.func)) is None and called_name(taker) not in _CLEARS:
+            return read if not _is_loaded(reduction, read) else None
+    return None
 
 
 def _is_cleared(view: ModuleView, node: ast.expr) -> bool:

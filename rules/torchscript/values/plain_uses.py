@@ -9,6 +9,7 @@ from typing import Literal
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.analysis.project.torchscript_elsewhere import cpp_runtime
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.facts.script_only import OF_MODULES
@@ -21,6 +22,7 @@ from torchlift.rules.torchscript.values.takers import first_taker, name_on, take
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
 from torchlift.rules.torchscript.values.value_shapes import FREEZERS, save_of
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _TAKES_MODULES = frozenset(
     """torch.compile torch.nn.DataParallel torch.nn.parallel.DataParallel torch.nn.parallel.DistributedDataParallel
@@ -140,7 +142,7 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
                 "script_only",
                 f"is passed to `torch.onnx.export`, which keeps all branches of a scripted module only: {kept}",
             )
-        return "doubt", "is passed to `torch.onnx.export`, which captures the module itself from now on"
+        return _exported(view, call)
     if (part := given_to_scripted(life, project, view, call)) is not None:
         return "script_only", part
     where = f"is passed on to `{_short(view, call.func)}`"
@@ -149,7 +151,43 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
         return "script_only", f"{where}, and {taker} needs it as TorchScript"
     if (reader := script_reader(view, call, node, project)) is not None:
         return "script_only", f"{where}, and {reader} asks it for what only TorchScript has"
+    if (line := _scripted_around(view, call)) is not None:
+        return "script_only", f"{where}, and line {line} scripts what that belongs to, with this part in it"
+    if (runtime := cpp_runtime(project)) is not None:
+        return "script_only", f"{where}, and {runtime} runs TorchScript modules in C++, which may get it"
     return "doubt", f"{where}, which was not read"
+
+
+def _exported(view: ModuleView, call: ast.Call) -> _Judged:
+    """What an exporter to ONNX makes of the module itself: a list of inputs is one argument then."""
+    given = next((keyword.value for keyword in call.keywords if keyword.arg == "args"), None)
+    inputs = call.args[1] if len(call.args) > 1 else given
+    bound = view.bindings_of(inputs, view.scope_at(inputs)) if isinstance(inputs, ast.Name) else ()
+    values = [one.value for one in bound] if bound else [inputs]
+    if any(isinstance(value, (ast.List, ast.ListComp)) for value in values):
+        return (
+            "script_only",
+            "is passed to `torch.onnx.export` with a list of inputs, which it takes apart for a captured value only",
+        )
+    known = all(isinstance(value, ast.Tuple) for value in values)
+    more = "" if known else ", and takes a list of inputs for one argument"
+    return "doubt", f"is passed to `torch.onnx.export`, which captures the module itself from now on{more}"
+
+
+def _scripted_around(view: ModuleView, call: ast.Call) -> int | None:
+    """Line on which the function around a call `a.b.set(value)` scripts `a` or a part of it."""
+    root = call.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    function = view.function_of(call)
+    if root is call.func or not isinstance(root, ast.Name) or function is None:
+        return None
+    for node in walk(function):
+        if isinstance(node, ast.Call) and view.possible_name(node.func) in _COMPILERS and node.args:
+            named = {part.id for part in walk(node.args[0]) if isinstance(part, ast.Name)}
+            if root.id in named and node.lineno > call.lineno:
+                return node.lineno
+    return None
 
 
 def _kept_by_scripting(life: ValueLife, project: Project) -> str | None:
@@ -199,6 +237,8 @@ def _compiled_whole(view: ModuleView, node: ast.Attribute, project: Project) -> 
 def _kept(how: str, project: Project, name: str | None = None) -> _Judged | None:
     if name is not None and (taker := taker_by(project, name)) is not None:
         return "script_only", f"{how}, and {taker} needs it as TorchScript"
+    if (runtime := cpp_runtime(project)) is not None:
+        return "script_only", f"{how}, and {runtime} runs TorchScript modules in C++, which may get it"
     taker = first_taker(project)
     return ("doubt", f"{how}, and {taker} may get it from there") if taker is not None else None
 

@@ -279,7 +279,8 @@ def test_a_name_is_passed_on_only_to_a_module_that_takes_it(tmp_path: Path) -> N
         "import marks\n\nmarks.unused(print)\n": True,
         "import marks as m\n\nm.unused(print)\n": True,
         "import marks as m\n\nfor name in ('unused',):\n    getattr(m, name)\n": True,
-        "from marks import *\n": True,
+        "from marks import *\n": False,
+        "from marks import *\n\nunused(print)\n": True,
         "from marks import f\nfrom torch.jit import unused as own\n": False,
         "import marks\n\nmarks.f()\nunused = 3\n": False,
     }

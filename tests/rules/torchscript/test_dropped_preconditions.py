@@ -98,12 +98,6 @@ FOR_REVIEW = {
     "a hash that wraps around": (
         "TL102",
         {"a.py": HEAD + "@torch.jit.script\ndef f(x, n: int):\n    h = 1\n    for i in range(n):\n        h = h * 31\n    return x + h\n"}),
-    "an ONNX exporter of torch's own traces what tests give it": (
-        "TL118",
-        {"a.py": HEAD + "def grad(x):\n    return x if torch.jit.is_tracing() else x * 3\n",
-         "b.py": "from torch.onnx.utils import _export\n\n\ndef export(net, x):\n    return _export(net, x, 'net.onnx')\n",
-         "test_c.py": HEAD + "import a, b\n\n\ndef test_grad():\n    class Net(torch.nn.Module):\n"
-                      "        def forward(self, x):\n            return a.grad(x)\n\n    assert b.export(Net(), torch.ones(2))\n"}),
     "a method's list that is changed": ("TL105", {"a.py": HEAD + NET.format("sizes.append(1)")}),
     "a class that another file names": (
         "TL105", {"a.py": HEAD + NET.format("pass"), "app/b.py": "from somewhere.a import Net\n\nNet().save('x')\n"}),
@@ -135,6 +129,36 @@ class Robot:
         return self._stream(scripted)
 """
 MUST_STAY = {
+    "an ONNX exporter of torch's own traces what tests give it": (
+        "TL118",
+        {"a.py": HEAD + "def grad(x):\n    return x if torch.jit.is_tracing() else x * 3\n",
+         "b.py": "from torch.onnx.utils import _export\n\n\ndef export(net, x):\n    return _export(net, x, 'net.onnx')\n",
+         "test_c.py": HEAD + "import a, b\n\n\ndef test_grad():\n    class Net(torch.nn.Module):\n"
+                      "        def forward(self, x):\n            return a.grad(x)\n\n    assert b.export(Net(), torch.ones(2))\n"}),
+    "a file in a folder that a test hands to unknown code": (
+        "TL102",
+        {"test_a.py": HEAD + MODULE + "\n\ndef test_run(tmp_path, run):\n    folder = tmp_path / 'work'\n    path = folder / 'net.pt'\n"
+                      "    torch.jit.save(torch.jit.script(Net()), path)\n    assert run(folder) == 0\n"}),
+    "what a test loads is written by the code that it tests": (
+        "TL103",
+        {"test_a.py": HEAD + MODULE + "\n\ndef test_run(tmp_path, write):\n    path = tmp_path / 'net.pt'\n"
+                      "    assert write(Net(), path) == 0\n    torch.jit.load(path)\n"}),
+    "C++ takes what an option scripts": (
+        "TL102",
+        {"a.py": HEAD + MODULE + "\n\ndef make(jit=False):\n    net = Net()\n    if jit:\n        net = torch.jit.script(net)\n    return net\n",
+         "b.py": "import cpp\nfrom a import make\n\nlocker = cpp.Locker([make(jit=True)])\n",
+         "csrc/run.cc": "m = o.attr(\"_c\").cast<torch::jit::script::Module*>();\n"}),
+    "a part that a setter puts into what is scripted below": (
+        "TL101",
+        {"a.py": HEAD + "def export(whole, x):\n    whole.inner.set_part(torch.jit.trace(whole.inner.part, x))\n"
+                 "    return torch.jit.script(whole)\n"}),
+    "a list of inputs for ONNX": (
+        "TL101",
+        {"a.py": HEAD + "def export(net, x):\n    inputs = [x, x]\n    net = torch.jit.trace(net, inputs)\n"
+                 "    torch.onnx.export(net, inputs, 'net.onnx', dynamo=False)\n"}),
+    "the compiler as an argument that gets more": (
+        "TL102",
+        {"a.py": HEAD + "def make(compiler, x):\n    return compiler(x, example=1)\n\n\ndef run(x):\n    return make(torch.jit.script, x)\n"}),
     "a file that a test looks for": ("TL102", {"test_a.py": HEAD + MODULE + "\n\n" + WRITES}),
     "a method that saves what it is given": ("TL102", {"a.py": HEAD + MODULE, "b.py": "import torch\n" + SENDS}),
     "a function of another file that saves what it is given": (
