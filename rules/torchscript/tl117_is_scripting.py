@@ -59,16 +59,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     span = view.span(use.node)
     test, owner = condition_of(view, use.call)
-    what = difference(view, test, owner, world(compiling=True), world(scripting=True), "TorchScript")
+    what = context.once(_difference, test, owner)
     severity = Severity.INFO if what.harmless else Severity.WARNING
     answer = removal(context, use.node)
     rewrites: tuple[Rewrite, ...] = ()
     refusal = answer.reason
     if answer.safety is not Safety.MANUAL:
-        try:
-            rewrites = without_question(view, test, owner, absent(view, _ASKED | dead_questions(context, use.node)))
-        except CannotFold as reason:
-            refusal = f"Not rewritten because {reason}."
+        rewrites, why_not = context.once(_without, test, owner, _ASKED | dead_questions(context, use.node))
+        refusal = refusal if why_not is None else f"Not rewritten because {why_not}."
     function = view.function_of(use.call)
     if not rewrites and function is not None and runs_in_python(view, function):
         advice = f"{what.why_harmless} The question can go."
@@ -87,6 +85,21 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         review = f"Needs review: {'; '.join(reasons)}. {what.sentence}".rstrip()
     fix = Fix("Take the question out", Safety.SAFE if safe else Safety.UNSAFE, rewrites)
     yield Finding("TL117", view.path, span, _MESSAGE, severity, review, fix)
+
+
+def _difference(context: Context, test: ast.expr, owner: ast.AST | None) -> FlagDifference:
+    """What follows from a condition, the same for all that ask in it."""
+    return difference(context.view, test, owner, world(compiling=True), world(scripting=True), "TorchScript")
+
+
+def _without(
+    context: Context, test: ast.expr, owner: ast.AST | None, asked: frozenset[str]
+) -> tuple[tuple[Rewrite, ...], CannotFold | None]:
+    """Rewrites after which a condition does not ask, or why there are none."""
+    try:
+        return without_question(context.view, test, owner, absent(context.view, asked)), None
+    except CannotFold as reason:
+        return (), reason
 
 
 def _remedy(context: Context, call: ast.Call, what: FlagDifference, asks: bool) -> str:

@@ -79,7 +79,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     span = view.span(use.node)
     test, owner = condition_of(view, use.call)
-    what = difference(view, test, owner, world(compiling=True), world(tracing=True), "a trace")
+    what = context.once(_difference, test, owner)
     dead = dead_questions(context, use.node)
     rewrites = _without(view, use, use.call, dead)[0] if IS_TRACING in dead else ()
     answer = removal(context, use.node, tracing=True)
@@ -101,6 +101,11 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         yield _harmless(use, context, use.call, message, what)
     else:
         yield _deciding(use, context, use.call, message, what)
+
+
+def _difference(context: Context, test: ast.expr, owner: ast.AST | None) -> FlagDifference:
+    """What follows from a condition, the same for all that ask in it."""
+    return difference(context.view, test, owner, world(compiling=True), world(tracing=True), "a trace")
 
 
 def _settled(use: Use, context: Context, call: ast.Call, message: str, what: FlagDifference) -> Finding:

@@ -78,6 +78,24 @@ _SHAPES: dict[str, tuple[Callable[[int], Files], Mode]] = {
     "checkpoints": (_lines("from torch.utils.checkpoint import checkpoint\n", "y@ = checkpoint(f, x)\n"), Mode.DIFF),
     "exports": (_lines(H, "torch.onnx.export(m@, x, 'a@.onnx')\n"), Mode.DIFF),
     "messages": (_lines("import torch.distributed as dist\n", "dist.isend(x, 1)\n"), Mode.CHECK),
+    "questions in one condition": (
+        lambda n: {"a.py": H + "def f(x):\n    if " + " and ".join(["torch.jit.is_scripting()"] * n) + ":\n        return x\n"},
+        Mode.DIFF,
+    ),
+    "questions about traces in one condition": (
+        lambda n: {"a.py": H + "def f(x):\n    if " + " or ".join(["torch.jit.is_tracing()"] * n) + ":\n        return x\n"},
+        Mode.DIFF,
+    ),
+    "archives, saved and loaded": (
+        _lines(H, "torch.jit.save(m, 'a@.pt')\ny@ = torch.jit.load('a@.pt')\n"), Mode.DIFF,
+    ),
+    "groups in one function": (
+        _lines("import torch.distributed as dist\ndef f():\n", "    dist.init_process_group('nccl')\n"), Mode.DIFF,
+    ),
+    "functions that call three others": (
+        lambda n: {"a.py": H + "".join(f"@torch.jit.script\ndef f{i}(x):\n    return f{(i + 1) % n}(x) + f{(i + 2) % n}(x) + f{(i + 3) % n}(x)\n" for i in range(n))},
+        Mode.DIFF,
+    ),
     "commands": (lambda n: {"a.sh": "python -m torch.distributed.launch a.py\n" * n}, Mode.DIFF),
 }  # fmt: skip
 _COST_MORE = 2.3

@@ -42,7 +42,7 @@ def advised_device(view: ModuleView, project: Project, init: InitCall, found: Pr
         known = _known_here(view, project, init)
         if known is not None:
             return known
-    index = _index_at_hand(view, init) if found is None else None
+    index = _index_at_hand(view, project, init) if found is None else None
     if index is not None:
         return index
     if _own_launcher(view, project, init):
@@ -135,20 +135,34 @@ def _is_device(view: ModuleView, annotation: ast.expr | None) -> bool:
     return annotation is not None and view.possible_name(annotation) == "torch.device"
 
 
-def _index_at_hand(view: ModuleView, init: InitCall) -> tuple[str, str] | None:
+def _index_at_hand(view: ModuleView, project: Project, init: InitCall) -> tuple[str, str] | None:
     """A parameter that the function around `init` moves things to, `x.cuda(gpu)`, or that it gives as the rank."""
     function = view.function_of(init.call)
     if function is None:
         return None
+    moves = project.of_view(_moves_known, view)
+    if function not in moves:
+        moves[function] = _moved_to(view, function)
+    if moves[function] is not None:
+        return moves[function]
+    rank = init.arguments.get("rank")
+    if isinstance(rank, ast.Name) and _is_parameter(view, rank):
+        return f'torch.device("cuda", {rank.id})', ", if all processes run on one host"
+    return None
+
+
+def _moves_known(project: Project, view: ModuleView) -> dict[ast.AST, tuple[str, str] | None]:
+    """Parameters that functions of a file move things to: a function may start many groups."""
+    return {}
+
+
+def _moved_to(view: ModuleView, function: ast.AST) -> tuple[str, str] | None:
     for node in walk(function):
         match node:
             case ast.Call(func=ast.Attribute(attr="cuda" | "to"), args=[ast.Name(id=name) as index, *_]) if (
                 NUMBER.search(name) and _is_parameter(view, index)
             ):
                 return f'torch.device("cuda", {name})', f", to which line {node.lineno} moves what it computes with"
-    rank = init.arguments.get("rank")
-    if isinstance(rank, ast.Name) and _is_parameter(view, rank):
-        return f'torch.device("cuda", {rank.id})', ", if all processes run on one host"
     return None
 
 

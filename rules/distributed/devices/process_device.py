@@ -58,6 +58,8 @@ def process_device(view: ModuleView, init: InitCall) -> ProcessDevice | None:
     """The device set next to `init` in the same function; None where there is no `set_device` that belongs to it."""
     if is_deferred(view, init.call):
         return None
+    if next(set_device_calls(view, view.function_of(init.call) or view.tree), None) is None:
+        return None
     facts = known_facts(view, init)
     before = _before(view, init.call, facts)
     found = before or _after(view, init.call)
