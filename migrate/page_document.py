@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
 from torchlift.finding import Finding
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.document import TextDocument
 from torchlift.migrate.find.check import Checked, Dispatcher
 from torchlift.rules.rule import Rule, Settings
@@ -15,6 +17,8 @@ from torchlift.view import ModuleView
 from torchlift.view.page_code import PageCode, page_code
 
 _IMPORT = "\nimport torch\n"
+_MIGRATION = lazy_pattern(r"migrat|upgrad", re.IGNORECASE)
+"""Pages that show how it was written before, beside how it is written now."""
 _ABOUT_NAMES = ("TL250", "TL4")
 _TORCHSCRIPT = "TL1"
 
@@ -31,7 +35,7 @@ class PageDocument(TextDocument):
         """What rules find in its text, and which names and parameters in its Python are gone or deprecated."""
         checked = super().check(rules, settings)
         text = self.code.text
-        if "torch" not in text:
+        if "torch" not in text or _MIGRATION.search(self.path):
             return checked
         # Readers of a page know where `torch` comes from.
         source = SourceText(text if "import torch" in text else text + _IMPORT)

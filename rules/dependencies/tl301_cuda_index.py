@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -12,6 +13,7 @@ from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
+from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.installed.reading import (
     INSTALLING,
@@ -23,13 +25,16 @@ from torchlift.rules.dependencies.installed.reading import (
 )
 from torchlift.rules.dependencies.moves.holding import groups_of
 from torchlift.rules.dependencies.moves.moving import move, repair
+from torchlift.rules.dependencies.wheels.builds import lines_of, target_line
 from torchlift.rules.dependencies.wheels.hardware import advice
 from torchlift.rules.dependencies.wheels.index_problem import builds_in, channel_problem, problem_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.view import Use
 from torchlift.view.text import TextView
+from torchlift.view.walk import walk
 from torchlift.wheels.machine import Device, Machine
+from torchlift.wheels.offers import cuda_of
 
 RULE = Rule(
     code="TL301",
@@ -49,7 +54,7 @@ RULE = Rule(
         "several CUDA indexes are named, or where another package beside it is bound to one torch."
     ),
     targets=("*.install",),
-    triggers=("nox & download.pytorch.org", "nox & +cu"),
+    triggers=("nox & download.pytorch.org", "nox & +cu", "download.pytorch.org & whl/cu"),
     text_triggers=("download.pytorch.org & whl/cu", "torch & +cu"),
     text_kinds=INSTALLING,
     sources=(
@@ -61,6 +66,7 @@ RULE = Rule(
 # Lines of a script or a table of cases that compare with an address, and do not use it.
 _EXPECTED = lazy_pattern(r"\bassert|\bexpect|\bgrep\b|(?<!\w)==(?!\d)", re.IGNORECASE)
 
+_IN_CODE = lazy_pattern(r"download\.pytorch\.org/whl/(cu\d{2,3})(?!\d)")
 _LTS_PAGE = lazy_pattern(r"download\.pytorch\.org/whl/lts/([\d.]+)/torch_lts")
 
 
@@ -94,6 +100,29 @@ def check(use: Use, context: Context) -> Iterable[Finding]:
         # A makefile is what it is most like: its jobs may test an older torch on purpose.
         view = TextView(context.view.path, "makefile", context.view.source)
         yield from _in_set(view, item, context.settings, context.project)
+
+
+def whole(context: Context) -> Iterator[Finding]:
+    """Indexes in strings of code: the newest of them, where none has the target."""
+    view, target = context.view, target_line(context.settings.target)
+    if not _IN_CODE.search(view.source.text) or is_test_file(view.path):
+        return
+    found: dict[ast.Constant, str] = {}
+    for node in walk(view.tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and not isinstance(view.parent(node), ast.Expr)
+        ):
+            found.update((node, match[1]) for match in _IN_CODE.finditer(node.value))
+    if any(target in lines_of(build) for build in found.values()):
+        return
+    for node, build in found.items():
+        problem = problem_of(build, None, context.settings)
+        if problem is not None and build == max(found.values(), key=lambda one: cuda_of(one) or (0, 0)):
+            yield Finding(
+                "TL301", view.path, view.span(node), problem.message, Severity.INFO, advice(context.settings, view.path)
+            )
 
 
 def _in_set(
@@ -151,6 +180,16 @@ _V100 = Machine((Device("V100", (7, 0)),), driver="580.95.05")
 _MIXED = Machine((Device("GTX 1080", (6, 1)), Device("RTX 5090", (12, 0))), driver="580.95.05")
 
 EXAMPLES = (
+    Bad(
+        "import os\n\nif os.name == 'nt':\n    url = 'https://download.pytorch.org/whl/cu121'\n",
+        why="an index in a string of code",
+        path="installer.py",
+    ),
+    Ok(
+        "URLS = {'12.8': 'https://download.pytorch.org/whl/cu128', '13.0': 'https://download.pytorch.org/whl/cu130'}\n",
+        "indexes of which one has the target",
+        path="choose.py",
+    ),
     Bad(
         "--extra-index-url https://download.pytorch.org/whl/cu118\n"
         "numpy\ntorch==2.3.1+cu118  # as on the cluster\ntorchvision==0.18.1+cu118\n",

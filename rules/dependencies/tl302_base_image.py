@@ -13,6 +13,7 @@ from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.installed.reading import NAMING, copied_sets, sets_of, torch_of
 from torchlift.rules.dependencies.wheels.builds import (
     FOR_GLIBC_228,
+    Line,
     allowed,
     default_build,
     is_older_than_all,
@@ -183,9 +184,11 @@ def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, s
         return
     release, build, whose = installed
     cuda = cuda_of(build)
+    compiled = _COMPILES.search(stage) is not None
+    if cuda is not None and cuda[0] == image.cuda[0] and compiled and line_of(release) < target_line(settings.target):
+        yield from _left_behind(view, image, target_line(settings.target))
     if cuda is None or cuda[0] == image.cuda[0]:
         return
-    compiled = _COMPILES.search(stage) is not None
     yield Finding(
         "TL302",
         view.path,
@@ -197,6 +200,26 @@ def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, s
         f"Take a devel image of CUDA {_spelled(cuda)}, or torch for CUDA {image.cuda[0]}"
         + (" (2.14 for cu126 is the last one)" if image.cuda[0] == 12 else "")
         + ". If nothing is compiled, an image without CUDA will do: torch brings its own libraries.",
+    )
+
+
+def _left_behind(view: TextView, image: ImageLine, target: Line) -> Iterator[Finding]:
+    """An image whose compiler goes with the torch of today, and with no build of the target."""
+    builds = [row["build"] for row in table("indexes")["rows"] if target in lines_of(row["build"])]
+    cudas = [cuda for build in builds if (cuda := cuda_of(build)) is not None]
+    if image.cuda is None or not cudas or any(cuda[0] == image.cuda[0] for cuda in cudas):
+        return
+    message = (
+        f"The image has the compiler of CUDA {_spelled(image.cuda)}, and torch {spelled(target)}, which this project moves to, is built for CUDA "
+        f"{' and '.join(map(_spelled, cudas))}: torch refuses to compile extensions with another major version of CUDA, as this stage seems to do."
+    )
+    yield Finding(
+        "TL302",
+        view.path,
+        image.span,
+        message,
+        Severity.INFO,
+        f"Take a devel image of CUDA {_spelled(cudas[0])} with the new torch.",
     )
 
 
@@ -253,6 +276,12 @@ def _spelled(pair: tuple[int, int]) -> str:
 
 
 EXAMPLES = (
+    Bad(
+        "FROM nvidia/cuda:12.4.1-cudnn-devel-ubuntu22.04\nRUN pip install torch==2.6.0+cu124 --extra-index-url "
+        "https://download.pytorch.org/whl/cu124\nRUN pip install -e .\n",
+        why="a compiler that the target has no build for, where something is compiled",
+        path="compiled/Dockerfile",
+    ),
     Bad(
         "FROM nvidia/cuda:12.1.1-cudnn8-devel-ubuntu22.04\nRUN pip install torch==2.15.0\n"
         "RUN pip install flash-attn --no-build-isolation\n",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -10,7 +9,6 @@ from torchlift.dependencies.commands import is_command, loose_indexes, loose_pin
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
-from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.installed.reading import (
@@ -24,10 +22,18 @@ from torchlift.rules.dependencies.installed.reading import (
     torch_of,
 )
 from torchlift.rules.dependencies.moves.compiled_files import compiled_for, made_for_one_torch
-from torchlift.rules.dependencies.moves.holding import groups_of, held_in, holds, line_in, lists_of
+from torchlift.rules.dependencies.moves.holding import (
+    groups_of,
+    held_in,
+    holds,
+    is_named_after,
+    lists_of,
+    newest_of_series,
+    older_under_conditions,
+)
 from torchlift.rules.dependencies.moves.moving import Move, move
+from torchlift.rules.dependencies.moves.said_of_pins import IS_LOWEST, LAST_OF_TORCHTEXT, ended, told
 from torchlift.rules.dependencies.wheels.builds import Line, is_named_in, spelled, target_line
-from torchlift.rules.dependencies.wheels.companions import torch_for
 from torchlift.rules.dependencies.wheels.hardware import wheel_for
 from torchlift.rules.dependencies.wheels.index_problem import builds_in, problem_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
@@ -58,15 +64,21 @@ RULE = Rule(
     targets=(*SETUP, "*.install"),
     triggers=("install_requires & torch", "nox & torch"),
     text_triggers=(
-        *("torch & ==", "torch & <", "torch & ~=", "poetry & torch", "packages & torch", "torchvision", "torchaudio"),
+        *(
+            "torch & ==",
+            "torch & <",
+            "torch & ~=",
+            "poetry & torch",
+            "packages & torch",
+            "torchvision",
+            "torchaudio",
+            "torchtext",
+        ),
         *("pytorch & =", "triton & torch", "whl & torch", "whl & pt2", "mmcv/dist", "detectron2/wheels", "data.dgl.ai"),
     ),
     text_kinds=INSTALLING,
     sources=("METADATA and file lists of torch, torchvision and torchaudio on PyPI, 2026-11-21",),
 )
-
-_LOWEST = lazy_pattern(r"(?:^|[-_./])(?:min|minimum|minimal|lowest|oldest|legacy)(?=[-_./]|\Z)")
-_BESIDE = lazy_pattern(r"(?:^|/)(?:docs?|examples?|tests?|benchmarks?)/")
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
@@ -79,7 +91,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     yield from _compiled(view, target)
     for pin in loose_pins(view, sets) if not is_expectation(view) else ():
         if holds(pin, target) and not is_shown(view, pin.span.start):
-            severity, message = _told(view, pin, target)
+            severity, message = told(view, pin, target)
             yield Finding(
                 "TL309",
                 view.path,
@@ -116,11 +128,13 @@ def _in_set(
     view: TextView, item: PinSet, settings: Settings, project: Project, *, elsewhere: bool = False
 ) -> Iterator[Finding]:
     target = target_line(settings.target)
+    for pin in item.named("torchtext") if target > LAST_OF_TORCHTEXT else ():
+        yield ended(view, pin, target)
     for pins in lists_of(item):
-        held = held_in(pins, target)
+        held = newest_of_series(held_in(pins, target), item, target)
         if not held:
             continue
-        apart = _older_under_conditions(held)
+        apart = older_under_conditions(held)
         together = [pin for pin in pins if pin not in apart]
         moved = _move(view, replace(item, pins=together), held, settings, project, elsewhere=elsewhere)
         led = _led(view, [pin for pin in held if pin not in apart])
@@ -128,7 +142,7 @@ def _in_set(
         for pin in held:
             if any(pin in others for others in led.values()):
                 continue
-            severity, message = _told(view, pin, target)
+            severity, message = told(view, pin, target)
             message += _beside(led.get(pin, []))
             if pin in apart:
                 help = "Its condition gives it a version of its own; raise it by hand."
@@ -155,43 +169,6 @@ def _beside(pins: list[Pin]) -> str:
     return f" {named} on the same line {'goes' if len(pins) == 1 else 'go'} with it."
 
 
-def _older_under_conditions(held: list[Pin]) -> list[Pin]:
-    """Pins whose condition gives them an older version than others of the same package: for a system without newer wheels."""
-    newest: dict[str, Line] = {}
-    exact = [(pin, pin.exact.public) for pin in held if pin.exact and pin.conditional]
-    for pin, version in exact:
-        newest[pin.name] = max(newest.get(pin.name, (0, 0)), line_in(version))
-    return [pin for pin, version in exact if line_in(version) < newest[pin.name]]
-
-
-def _told(view: TextView, pin: Pin, target: Line) -> tuple[Severity, str]:
-    asked = " ".join(pin.text.partition(";")[0].split())
-    asked = asked if pin.name in asked.lower() else f"{pin.name} {asked}"
-    asked = f"torch {pin.file}" if pin.file else f"`{asked}`"
-    belongs = torch_for(pin.name, pin.exact.public) if pin.exact and not pin.is_torch else None
-    whose = f", which belongs to torch {belongs}," if belongs else ""
-    moves = f"torch {spelled(target)}, which this project moves to"
-    if _decides(view, pin):
-        # What a companion's own metadata asks of torch is in no table for old ones.
-        return Severity.WARNING, f"{asked}{whose} {'keeps out' if pin.is_torch else 'does not go with'} {moves}."
-    if not pin.is_torch and not belongs:
-        return Severity.INFO, f"{asked} here does not go with {moves}."
-    state = f"belongs to torch {belongs} and not to" if belongs else "here is older than"
-    return Severity.INFO, f"{asked} {state} {moves}."
-
-
-def _decides(view: TextView, pin: Pin) -> bool:
-    """Whether a requirement says what users get, and not only what a job, a test or a page has."""
-    job = view.kind in {"yaml", "makefile"} or view.path.endswith("tox.ini")
-    if view.kind == "markdown" or (job and not pin.group):
-        return False
-    return not (_BESIDE.search(view.path) or _LOWEST.search(view.path) or _is_for_tests(pin))
-
-
-def _is_for_tests(pin: Pin) -> bool:
-    return re.search(r"\b(?:testenv|tests?|docs?|dev|lint)\b", pin.group) is not None
-
-
 def _move(
     view: TextView, item: PinSet, held: list[Pin], settings: Settings, project: Project, *, elsewhere: bool
 ) -> Move:
@@ -205,7 +182,12 @@ def _move(
             None,
             "Which releases a conda channel has is not in torchlift's data; raise it there, or install torch by pip.",
         )
-    if _LOWEST.search(view.path):
+    if any(map(is_named_after, held)):
+        return Move(
+            None,
+            f"The name of the list says which torch it is for: torch {spelled(target_line(settings.target))} gets one of its own.",
+        )
+    if IS_LOWEST.search(view.path):
         return Move(
             None, "The name of the file says that it holds the lowest releases; raise it when the project drops them."
         )
@@ -253,6 +235,19 @@ EXAMPLES = (
         "unsafe",
         why="requirements of torch's own that fit",
         path="requirements/new.txt",
+    ),
+    Bad("torchtext\n", why="what ended", path="text/requirements.txt"),
+    Bad(
+        '[tool.poetry.dependencies]\npython = "^3.11"\ntorch = "^2.0.0"\ntorchvision = "^0.15.1"\n',
+        '[tool.poetry.dependencies]\npython = "^3.11"\ntorch = "^2.0.0"\ntorchvision = "^0.29.2"\n',
+        "unsafe",
+        why="a companion that holds a torch that is free",
+        path="poetry/pyproject.toml",
+    ),
+    Bad(
+        '[project.optional-dependencies]\n"torch2.4" = ["torch==2.4.1"]\n"torch2.5" = ["torch==2.5.1"]\n',
+        why="extras named after their torch, of which the newest is told",
+        path="extras/pyproject.toml",
     ),
     Bad(
         "Install it:\n\n    $ pip install torch==2.1.0\n",

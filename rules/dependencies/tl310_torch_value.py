@@ -46,6 +46,7 @@ RULE = Rule(
             "ENV & TORCH",
             "ARG & torch",
             "matrix & torch",
+            "include & torch",
             "inputs & torch",
             "env & torch",
             "default & torch",
@@ -302,6 +303,11 @@ EXAMPLES = (
         "          - torch: 2.4.1\n            python: '3.11'\n    steps:\n      - run: pip install torch==${{ matrix.torch }}\n",
         why="a matrix of rows alone",
         path=".github/workflows/rows.yml",
+    ),
+    Bad(
+        "cuda: [13.1.0]\ninclude:\n  - torch: 2.9.1\n    vision: 0.24.1\n",
+        why="rows of a matrix in a file of its own",
+        path=".github/configurations/base.yml",
     ),
     Bad(
         "docker build -f docker/Dockerfile --build-arg PYTORCH=1.9.0 --build-arg CUDA=11.1 --build-arg CUDNN=8 .\n",

@@ -11,7 +11,7 @@ from torchlift.dependencies.strength import is_certain
 from torchlift.finding import Group
 from torchlift.project import Project
 from torchlift.rules.dependencies.installed.reading import sets_of
-from torchlift.rules.dependencies.wheels.builds import Line, allows, spelled, target_line
+from torchlift.rules.dependencies.wheels.builds import Line, allows, is_named_in, spelled, target_line
 from torchlift.rules.dependencies.wheels.companions import can_go_together, known_releases
 from torchlift.rules.rule import Settings
 from torchlift.source import UnreadableSource
@@ -29,10 +29,12 @@ def lists_of(item: PinSet) -> list[list[Pin]]:
 
 
 def held_in(pins: list[Pin], target: Line) -> list[Pin]:
-    """The requirements of a list that leave the target out; none where another one decides."""
+    """The requirements of a list that leave the target out; no companion that no torch of the list goes with (TL303 tells of it)."""
     held = [pin for pin in pins if holds(pin, target)]
-    decided = any(pin.is_torch for pin in held) or not any(pin.is_torch for pin in pins if pin.clauses)
-    return held if decided else []
+    torch = next((pin for pin in pins if pin.is_torch and pin.clauses), None)
+    if torch is None or torch in held:
+        return held
+    return [pin for pin in held if can_go_together(torch.specifier, pin.name, pin.specifier)]
 
 
 def holds(pin: Pin, target: Line) -> bool:
@@ -58,6 +60,27 @@ def line_in(version: str) -> Line:
     """(2, 15)."""
     found = TorchVersion.parse(version)
     return found.major, found.minor
+
+
+def newest_of_series(held: list[Pin], item: PinSet, target: Line) -> list[Pin]:
+    """`held`, without the older ones of lists that are each named after their torch (an extra `torch2.5`): what is missing is one more."""
+    series = [one for pins in lists_of(item) for one in held_in(pins, target) if is_named_after(one)]
+    newest = max((line_in(pin.clauses[0].version) for pin in series), default=target)
+    return [pin for pin in held if pin not in series or line_in(pin.clauses[0].version) == newest]
+
+
+def is_named_after(pin: Pin) -> bool:
+    """Whether the list of a pin of torch is named after its release."""
+    return pin.is_torch and pin.exact is not None and is_named_in(pin.group, pin.exact.public)
+
+
+def older_under_conditions(held: list[Pin]) -> list[Pin]:
+    """Pins whose condition gives them an older version than others of the same package: for a system without newer wheels."""
+    newest: dict[str, Line] = {}
+    exact = [(pin, pin.exact.public) for pin in held if pin.exact and pin.conditional]
+    for pin, version in exact:
+        newest[pin.name] = max(newest.get(pin.name, (0, 0)), line_in(version))
+    return [pin for pin, version in exact if line_in(version) < newest[pin.name]]
 
 
 def groups_of(path: str, pins: list[Pin], settings: Settings, project: Project) -> tuple[Group, ...]:

@@ -155,7 +155,7 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> st
         return "a job that tests an older torch on purpose has to stay as it is."
     if any(pin.conditional for pin in family):
         return "the conditions beside the versions are taken to hold for the new ones too."
-    if any(_raised(pin, wheel.version) for pin in torch):
+    if any(_raised(pin, wheel.version if pin.is_torch else companion_of(pin.name, wheel.version)) for pin in family):
         return "the upper bound is taken to be caution, and not to know of a break."
     newest = max(lines_of(wheel.build), default=wheel.line)
     if item.indexes and not any(pin.clauses for pin in torch) and newest > target_line(settings.target):
@@ -423,9 +423,9 @@ def _pin(pin: Pin, wheel: Wheel) -> list[ReplaceText]:
     return raised
 
 
-def _raised(pin: Pin, version: str) -> list[ReplaceText] | None:
+def _raised(pin: Pin, version: str | None) -> list[ReplaceText] | None:
     """What lets the bounds of a requirement reach a version: nothing where they do, None where no edit is plain."""
-    if pin.specifier is None:
+    if pin.specifier is None or version is None:
         return None
     if allows(pin.specifier, version):
         return []

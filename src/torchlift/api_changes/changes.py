@@ -148,8 +148,8 @@ def gone_names() -> dict[str, Gone]:
             found[seen] = Gone(seen, before, removed, how == "raises", kind, relation, successor, evidence)
     for name, last, since, evidence in _BOUND_AT_RUN_TIME:
         found[name] = Gone(name, release_of(name, last), release_of(name, since), False, "function", "", "", evidence)
-    # What was deprecated went with the module or class around it.
-    for name in deprecated_names().keys() - found.keys():
+    # What was deprecated or changed went with the module or class around it.
+    for name in (deprecated_names().keys() | changed_parameters().keys()) - found.keys():
         around, _, rest = name.rpartition(".")
         while around and around not in found:
             around, _, last = around.rpartition(".")

@@ -46,7 +46,11 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
         r"(?:uv|poetry|pdm|pixi|pylock(?:\.[\w-]+)?)\.lock|pylock(?:\.[\w-]+)?\.toml|Pipfile\.lock|(?:[\w.-]+-)?conda-lock\.ya?ml",
     ),
     ("shell", r".+\.(?:sh|bash|slurm|sbatch|pbs|lsf|job)"),
-    ("yaml", r"[^/]+\.ya?ml"),
+    # JSON is YAML; of its files those that say by their names that they install something.
+    (
+        "yaml",
+        r"[^/]+\.ya?ml|(?:[\w.-]*[-_.])?(?:pins?|setup|install|deps|dependenc(?:y|ies)|requirements|versions?|devcontainer)(?:[-_.][\w.-]*)?\.json",
+    ),
     ("dockerfile", r"(?:[Dd]ocker|[Cc]ontainer)file(?:[._-].+)?|.+\.(?:[Dd]ocker|[Cc]ontainer)file"),
     ("makefile", r"(?:GNU)?[Mm]akefile(?:\.inc)?|.+\.mk"),
     ("env", r"\.env(?:\.\w+)?|.+\.env"),
