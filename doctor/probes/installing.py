@@ -6,7 +6,6 @@ Sources: pip's configuration files and variables, https://pip.pypa.io/en/stable/
 
 from __future__ import annotations
 
-import configparser
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -79,6 +78,8 @@ def _pip_files(world: World) -> Iterator[IndexSetting]:
         text = world.text(path)
         if text is None:
             continue
+        import configparser
+
         parser = configparser.RawConfigParser(strict=False)
         try:
             parser.read_string(text)

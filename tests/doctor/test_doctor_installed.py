@@ -343,7 +343,7 @@ def test_the_systems_python_is_read_without_a_failure() -> None:
     assert facts.python.executable.startswith("/usr/")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     record=st.binary(max_size=200),
     metadata=st.binary(max_size=200),

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import UNREAD, Cause, KnownError
+from torchlift.doctor.errors.known_error import UNREAD, Cause, KnownError, thread
 
 _READ = "2026-11-27"
 
 ROWS = (
+    KnownError(
+        id="pip-tries-many-releases",
+        pattern=r"pip is looking at multiple versions of (?P<package>[\w.-]{1,60}) to determine|This is taking longer than usual\. You might need to provide the dependency resolver",
+        cause="A remark of pip: the newest {package} does not go with what is installed or asked, or its file says another release inside than its name, so that pip tries older ones; it may end with a much older release than was meant",
+        remedy="Look at the end what was taken (Successfully installed ...). To have the newest or an error instead: name the release ({package}==RELEASE), and python -m pip install --dry-run {package}==RELEASE says what it conflicts with. pip discards a file whose inner release is not that of its name (it says `inconsistent version`): then take another index or release",
+        command="python -m pip install --dry-run {package}==RELEASE",
+        level="warning",
+        says=(
+            "INFO: pip is looking at multiple versions of torchrec to determine which version is compatible with other requirements. This could take a while.",
+        ),
+        sources=(thread("meta-pytorch/torchrec", 2519),),
+    ),
+    KnownError(
+        id="extra-not-there",
+        pattern=r"(?P<package>[\w.-]{1,60}) (?P<release>\d[\w.]{0,20}) does not provide the extra '(?P<name>[\w.-]{1,60})",
+        cause="{package} {release}, which pip took, has no extra {name}: nothing was installed for it. It exists in another release (mostly a newer one), under another spelling, or only in the repository",
+        remedy='python -m pip index versions {package} lists the releases: install the newest (python -m pip install -U "{package}[{name}]"), or the repository\'s (pip install "{package}[{name}] @ git+https://..."); or install by hand what the extra would bring (python -m pip install {name}, if it is a package)',
+        command="python -m pip index versions {package}",
+        likely=True,
+        says=("WARNING: speechrecognition 3.13.0 does not provide the extra 'faster-whisper'",),
+        sources=(thread("Uberi/speech_recognition", 819),),
+    ),
     KnownError(
         id="pod-does-not-run",
         pattern=r"CrashLoopBackOff|Back-off restarting failed container|\b(?:Err)?ImagePull(?:BackOff)?\b|FailedScheduling|CreateContainer(?:Config)?Error|FailedMount\b",

@@ -183,3 +183,33 @@ CONDA_UNSOLVED = (
         seen=r"Unsatisfiable|conflict|frozen solve|incompatible",
     ),
 )
+
+NO_FILE_OF_TORCH = (
+    Cause(
+        "This Python is too new or too old for that release",
+        "python --version: torch 1.7 to 1.9 want 3.6 to 3.9, 2.0 3.8 to 3.11, 2.5 3.9 to 3.12 (3.13 in part), 2.9 and newer 3.10 to 3.14; `from versions:` lists none, or only newer releases",
+        "an environment with the Python of that release (conda create -n old python=3.8, uv venv --python 3.8), or the release that `torchlift doctor --for torch` names for this Python",
+        seen=r"from versions: none|from versions: (?:1\.1[1-3]|2\.)|~=|==|Python 3\.1[3-9]",
+        checks=("python-version",),
+    ),
+    Cause(
+        "The index that was asked does not have it: the CUDA or ROCm in its address never had that package or release, has ended, or has only torch",
+        "the command or the line `Looking in indexes` names download.pytorch.org/whl/... or a mirror; open that address with /torchaudio/ (or the name) behind it",
+        "another index for it: torchaudio ended with 2.11.0, built for CUDA 13.0 (--index-url https://download.pytorch.org/whl/cu130; it goes with torch 2.11 for the same CUDA); leave it out where the program does not need it; other releases: the index that `torchlift doctor --for torch==RELEASE` names",
+        seen=r"index-url|whl/(?:cu|rocm|cpu|nightly)|Looking in indexes|\+cu\d|\+cpu|\+rocm",
+        checks=("wheel-index-ended",),
+    ),
+    Cause(
+        "There are no files for this system: 32-bit Python, a Mac with an Intel processor (up to 2.2), Windows on ARM, Alpine, a Jetson, an old glibc",
+        "the second command prints 32bit, i686, armv7l, arm64 under Windows, or x86_64 on a Mac; ldd --version says musl, or glibc below 2.28",
+        "a 64-bit Python; torch 2.2 with NumPy below 2 on an Intel Mac; a Debian image in place of Alpine; NVIDIA's wheels for Jetsons",
+        seen=r"win32|macos|darwin|arm|aarch64|musl|Alpine|Jetson",
+        checks=("python-platform", "musl", "glibc-too-old"),
+    ),
+    Cause(
+        "pip did not reach the index, or is too old to read its files",
+        "lines above say Retrying, SSL, Connection or proxy; python -m pip --version is below 20.3",
+        "mend the connection (proxy, certificate); python -m pip install -U pip",
+        seen=r"Retrying|SSL|[Cc]onnection|proxy|timed out|WARNING: You are using pip",
+    ),
+)

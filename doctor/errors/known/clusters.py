@@ -7,6 +7,16 @@ from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torc
 
 ROWS = (
     KnownError(
+        id="mpi-gpu-address",
+        pattern=r"\bRead -1, expected \d{1,12}, errno = 14\b",
+        cause="Open MPI wanted to copy from another process's memory, and the address is not the CPU's (errno 14, EFAULT): memory of a GPU was handed to an MPI that knows no GPUs",
+        remedy="Let NCCL or RCCL move the tensors (Horovod: HOROVOD_GPU_OPERATIONS=NCCL when it is built; torch: backend nccl), hand CPU tensors to MPI, or take an Open MPI with UCX that was built for CUDA or ROCm. Where CPU tensors are handed over: export OMPI_MCA_btl_vader_single_copy_mechanism=none",
+        command="ompi_info --parsable --all | grep -iE 'mpi_built_with_cuda_support:value|rocm'",
+        likely=True,
+        says=("[P47-01:57132] Read -1, expected 131072, errno = 14",),
+        sources=(thread("horovod/horovod", 531),),
+    ),
+    KnownError(
         id="nccl-connection-lost",
         pattern=r"NET/Socket : socket progress error|Call to (recv|send|recvmsg|writev) (from|to) .{1,60} ?failed : (?P<why>Connection (timed out|reset by peer|refused)|Broken pipe|No route to host)|socketProgressOpt: Call to (recv|send).{0,80}failed|NET/OFI .{0,120}(error|failed)",
         cause="NCCL had connected the hosts, and the connection broke while the job ran ({why}): another rank ended, or the network dropped it (a firewall that forgets idle connections, a busy or failing link)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torchlift.doctor.errors.codes import cuda_codes
 from torchlift.doctor.errors.known.causes_of_installing import TRITON_NOT_THERE
 from torchlift.doctor.errors.known.causes_of_running import COMPILER_STAGE
+from torchlift.doctor.errors.known.more_causes import ONNX_OPERATOR
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
@@ -197,9 +198,11 @@ ROWS = (
     ),
     KnownError(
         id="onnx-operator",
+        causes=ONNX_OPERATOR,
         pattern=r"UnsupportedOperatorError|ONNX export of operator \w{1,60}, |SymbolicValueError|Exporting the operator .{1,80} to ONNX opset version \d{1,3} is not supported",
-        cause="The TorchScript-based ONNX exporter does not know this operator at this opset",
-        remedy="Export with torch.onnx.export(..., dynamo=True), the default since torch 2.9, or raise opset_version",
+        cause="The ONNX exporter of this torch has no rule for this operator at this opset",
+        remedy="See how old torch is: that decides",
+        command="python -c 'import torch; print(torch.__version__)'",
         says=(
             "torch.onnx.errors.UnsupportedOperatorError: Exporting the operator 'aten::tile' to ONNX opset version 17 is not "
             "supported.",
@@ -290,7 +293,7 @@ ROWS = (
     KnownError(
         id="backend-compiler-failed",
         causes=COMPILER_STAGE,
-        pattern=r"BackendCompilerFailed: backend=|torch\._inductor\.exc\.InductorError: |TorchExportError: Failed to export",
+        pattern=r"BackendCompilerFailed: backend=|\bInductorError(?::|$)|TorchExportError: Failed to export",
         cause="torch.compile or torch.export failed inside; the exception behind `raised:`, or the next line, says why",
         remedy="Ask for that exception by itself, or find the stage: run without the compiler, then with backend='eager', 'aot_eager' and 'inductor'",
         command="TORCH_LOGS=+dynamo TORCHDYNAMO_VERBOSE=1 python PROGRAM",

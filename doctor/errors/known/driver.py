@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
 from torchlift.doctor.errors.known.causes_of_loading import NO_DRIVER_HERE
-from torchlift.doctor.errors.known.more_causes import CUDA_START
-from torchlift.doctor.errors.known.several_causes import CUDA_UNKNOWN, NO_DEVICE, NO_GPU_SEEN
+from torchlift.doctor.errors.known.more_causes import CUDA_START, NO_GPU_SEEN
+from torchlift.doctor.errors.known.several_causes import CUDA_UNKNOWN, NO_DEVICE
 from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch_file
 
 _FAKE = "torch 2.15.0 against a libcuda that fails on purpose, measured 2026-11-21"

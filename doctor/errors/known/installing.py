@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known.causes_of_installing import BUILD_FAILED, TOOLKIT_NOT_FOUND
+from torchlift.doctor.errors.known.causes_of_installing import BUILD_FAILED, NO_FILE_OF_TORCH, TOOLKIT_NOT_FOUND
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 _ABSENT = "torch has no wheel for this Python, operating system or processor on the index that was asked"
@@ -87,13 +87,15 @@ ROWS = (
     ),
     KnownError(
         id="no-matching-distribution",
-        pattern=r"(No matching distribution found for|version that satisfies the requirement) torch(vision|audio)?(?![\w-])"
+        causes=NO_FILE_OF_TORCH,
+        pattern=r"(No matching distribution found for|version that satisfies the requirement) torch(?P<part>(?:vision|audio)?)(?![\w-])"
         r"|No solution found.{0,400}\btorch(vision|audio)?[=<>~!]"
         r"|\btorch(vision|audio)?[=\w.+]{0,40}(?: @ [^`\n]{1,120})?[`']? (can't be installed because it doesn't have a source distribution or "
         r"wheel|has no (publicly available )?wheels? with a matching|has no wheels? usable)",
-        cause=_ABSENT + ", or that release is not on it; after `from versions:` stands what it has",
-        remedy="Ask `torchlift doctor --for torch==RELEASE`; most often the Python is too new, too old or 32-bit",
+        cause="torch{part} has no file for this Python, operating system or processor on the index that was asked, or not that release; after `from versions:` stands what it has",
+        remedy="See which of these it is with python --version, python -c 'import platform; print(platform.machine(), platform.architecture())' and the index that pip names",
         checks=("python-version", "python-platform", "musl", "glibc-too-old", "wheel-index-ended"),
+        command="torchlift doctor --for torch",
         says=(
             "ERROR: Could not find a version that satisfies the requirement torch (from versions: none)\nERROR: No matching "
             "distribution found for torch",
@@ -110,7 +112,9 @@ ROWS = (
         id="wheel-for-another-platform",
         pattern=r"\.whl is not a supported wheel on this platform",
         cause="The wheel's name says another Python, operating system or processor than this one",
-        remedy="Take the file whose cpXY and platform are this Python's (python -m pip debug --verbose lists them)",
+        remedy="Compare the parts of the name, from the right: the platform (win_amd64, linux_x86_64, manylinux..., macosx..., aarch64), the ABI and Python (cp310 is Python 3.10), with those that python -m pip debug --verbose lists, and take the file that fits, or make an environment with that Python. "
+        "A platform that no pip knows (windows_amd64) is its author's mistake: rename the file (win_amd64), or take another release of it. pip of another Python than was meant: python -m pip",
+        command="python -m pip debug --verbose",
         checks=("python-version", "python-platform", "glibc-too-old"),
         says=("ERROR: torch-2.1.0+cu121-cp310-cp310-linux_x86_64.whl is not a supported wheel on this platform.",),
         sources=(
@@ -413,7 +417,7 @@ ROWS = (
     KnownError(
         id="package-setup-failed",
         causes=BUILD_FAILED,
-        pattern=r"metadata-generation-failed|(egg_info|bdist_wheel|editable_wheel|install) did not run successfully"
+        pattern=r"metadata-generation-failed|(egg_info|bdist_wheel|editable_wheel|install) did not run successfully|(?:Building (?:wheel|editable) for|Preparing metadata)[^\n]{1,100} did not run successfully"
         r"|Failed building (?:wheel|editable) for|Failed to build installable wheels|Building wheel for [^\n]{1,80}\.\.\. error|subprocess-exited-with-error|legacy-install-failure|ERROR: Command errored out with exit status \d|Getting requirements to build \w{1,20} did not run",
         cause="pip has no wheel of the package for this Python and platform, so that it built it from source, and that failed; this line only says so",
         remedy="Look in the output above it for the first `error:`, `ModuleNotFoundError`, `fatal error`, `CMake Error` or `not found`; it tells these apart. If it is not there: python -m pip install -v --no-cache-dir PACKAGE 2>&1 | tee build.log, and ask with that file",

@@ -8,6 +8,39 @@ from torchlift.doctor.errors.known_error import KnownError, thread
 
 ROWS = (
     KnownError(
+        id="chatglm-kernels",
+        pattern=r"^[^\n]{0,40}No compiled kernel found\.?$|Compile (?:default )?cpu kernel|Compiling gcc (?:-O3|quantization)|Cannot load cpu kernel, don't use quantized model on cpu|quantization_kernels(?:_parallel)?\.(?:c|so)",
+        cause="ChatGLM's quantized model compiles its kernels for the CPU on first use, and says so; that step needs gcc with OpenMP, and without it the quantized model runs on a GPU only",
+        remedy="On a GPU the line does no harm: look below it for the error. On the CPU: install gcc (Ubuntu: build-essential; Windows: TDM-GCC with OpenMP, and a path without blanks or non-ASCII letters; macOS: libomp), delete the cached folder under ~/.cache/huggingface/modules/transformers_modules, start anew; or load the model unquantized in float32 (model.float()), or a GGUF of it with chatglm.cpp",
+        command="gcc --version",
+        likely=True,
+        says=("No compiled kernel found.", "Cannot load cpu kernel, don't use quantized model on cpu."),
+        sources=(thread("chatchat-space/Langchain-Chatchat", 778),),
+    ),
+    KnownError(
+        id="bitsandbytes-setup-folder",
+        pattern=r"No such file or directory: '?[^'\n]{0,160}bitsandbytes[/\\]{1,4}cuda_setup",
+        cause="A program's installer (kohya's) puts its own files for Windows into the folder cuda_setup of bitsandbytes, and that folder is not there: bitsandbytes is not installed in this Python, or is a release that no longer has it (0.43 and newer bring their own files for Windows)",
+        remedy="Skip that step of the installer and install a release with Windows files: python -m pip install -U bitsandbytes (0.43 or newer); the program pins an older one: python -m pip install bitsandbytes==0.41.1 before it. A path with msys64 or mingw64: this is MSYS's Python, for which there is no torch: use the one of python.org in a new environment",
+        command="python -m pip show bitsandbytes",
+        likely=True,
+        says=("FileNotFoundError: [Errno 2] No such file or directory: 'site-packages\\\\bitsandbytes\\\\cuda_setup'",),
+        sources=(thread("Linaqruf/kohya-trainer", 287),),
+    ),
+    KnownError(
+        id="trainer-setting-is-none",
+        pattern=r"training_args\.py\"?, line \d{1,6}, in __post_init__[\n](?:[^\n]{0,200}\n){0,3}?(?P<raised>TypeError: )(?:argument of type 'NoneType' is not (?:iterable|a container)|'NoneType' object is not \w{1,20})",
+        cause="TrainingArguments of transformers got None for a setting that it takes apart (fsdp, report_to, debug and such): the program that builds on it hands over its own default, which is for another release of transformers",
+        remedy='The quoted line names the setting: pass it explicitly (--fsdp "" for FSDPOption, --report_to none). Then upgrade the program (ms-swift, LLaMA-Factory, axolotl) and transformers together, or take the transformers that it pins',
+        command="python -m pip check",
+        likely=True,
+        says=(
+            '  File "/venv/lib/python3.11/site-packages/transformers/training_args.py", line 1887, in __post_init__\n    elif FSDPOption.FULL_SHARD in self.fsdp:\n'
+            "TypeError: argument of type 'NoneType' is not iterable",
+        ),
+        sources=(thread("modelscope/ms-swift", 7156),),
+    ),
+    KnownError(
         id="library-requires-library",
         pattern=r"is required for a normal functioning of this module, but found|but found [\w-]{1,40}==[\w.]{1,20}\.? ?Try: `pip install"
         r"|MMCV==\S{1,20} is used but incompatible|MMEngine==\S{1,20} is used but incompatible|MMDet==\S{1,20} is used but incompatible",

@@ -151,3 +151,65 @@ BITSANDBYTES = (
         seen=r"rocm|hip|xpu|darwin|[Mm]ac",
     ),
 )
+
+ONNX_OPERATOR = (
+    Cause(
+        "This torch's exporter is too old: newer ones have the operator at the same opset (amax since 1.12, many since 2.0)",
+        "the message names the operator without `aten::` (torch 1.12 and older), or python -c 'import torch; print(torch.__version__)' is years old",
+        "export in an environment with the newest torch (the .onnx file does not ask for that torch later), with the same weights",
+        seen=r"operator (?!'?aten::)\w{1,60} to ONNX|ONNX export of operator",
+    ),
+    Cause(
+        "The operator came with a later opset",
+        "the message ends with `Support for this operator was added in version N`",
+        "opset_version=N (17 or 18 for most), if the runtime reads it",
+        seen=r"was added in version",
+    ),
+    Cause(
+        "The exporter that traces TorchScript has no rule for it at all",
+        "it is the same with the newest torch and opset",
+        "torch.onnx.export(..., dynamo=True) (torch 2.5 and newer, the default since 2.9); or write that step with other operators (amax as max(dim).values), or torch.onnx.register_custom_op_symbolic",
+        seen=r"aten::|UnsupportedOperatorError",
+    ),
+)
+
+NO_GPU_SEEN = (
+    Cause(
+        "This torch is a build for the CPU (pip took it from PyPI under Windows, or conda solved to a cpu build)",
+        "python -c 'import torch; print(torch.__version__, torch.version.cuda)' prints +cpu, or None",
+        "install the wheel that `torchlift doctor` prints, in this environment",
+        seen=r"\+cpu|cpuonly|version\.cuda\W{1,8}None",
+        checks=("torch-cpu-build", "torch-other-vendor"),
+    ),
+    Cause(
+        "The driver is missing, not loaded, or too old for this torch's CUDA",
+        "nvidia-smi fails, or the CUDA version in its head is lower than torch.version.cuda",
+        "install or upgrade the driver, or take the wheel that `torchlift doctor` names for this driver",
+        seen=r"driver (?:is )?too old|nvidia-smi|NVIDIA-SMI has failed",
+        checks=(
+            "driver-missing",
+            "driver-not-loaded",
+            "driver-too-old",
+            "nvml-and-cuda-disagree",
+            "cuda-unknown-error",
+        ),
+    ),
+    Cause(
+        "The GPU is hidden: CUDA_VISIBLE_DEVICES, a container without --gpus all, a job without a GPU",
+        "echo $CUDA_VISIBLE_DEVICES is empty or -1; nvidia-smi is not there inside of the container or job",
+        "unset CUDA_VISIBLE_DEVICES; docker run --gpus all; sbatch --gres=gpu:1",
+        seen=r"docker|container|CUDA_VISIBLE_DEVICES|srun|sbatch",
+        checks=("cuda-visible-devices", "device-permissions"),
+    ),
+    Cause(
+        "It runs while a container is built, when there is no GPU",
+        "lines begin with the number and second of a step (#0 920.0), or `failed to solve` and a RUN stand below",
+        'do not ask for the GPU there (stable-diffusion-webui: COMMANDLINE_ARGS=--skip-torch-cuda-test in that RUN; extensions: TORCH_CUDA_ARCH_LIST and FORCE_CUDA=1), only at docker run --gpus all; or give builds one: "default-runtime": "nvidia" in /etc/docker/daemon.json with DOCKER_BUILDKIT=0',
+        seen=r"(?m)^#\d{1,3} \d{1,6}\.\d|failed to solve|docker build|^Step \d{1,3}/\d",
+    ),
+    Cause(
+        "Another Python runs than the one that has the GPU build (a second environment, a notebook's kernel)",
+        "python -c 'import sys, torch; print(sys.executable, torch.__file__)' inside of the program prints another path",
+        "install into that one (python -m pip install ...), or choose the right kernel",
+    ),
+)

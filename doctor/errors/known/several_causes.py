@@ -121,6 +121,12 @@ CUDA_UNKNOWN = (
         "call torch.cuda.current_device() right after import torch, or take a newer torch; restart; install NVIDIA's driver newly (clean installation)",
         seen=r"[A-Z]:\\",
     ),
+    Cause(
+        "It is a program of its own without torch (lc0, llama.cpp, a game or miner), and its CUDA files do not go with this driver or card",
+        "no Python stands in the log, the line names its own source (.cc:203, .cpp, .exe); its first lines name another CUDA than it was compiled with, or than the head of nvidia-smi",
+        "its build for the CUDA of this driver, with the DLLs that it brings and no others beside it; a clean installation of the driver and a restart; another backend of it (cuda in place of cudnn, DirectX, OpenCL)",
+        seen=r"\.cc:\d|\.exe\b|lc0",
+    ),
 )
 
 CUDA_STARTED_TWICE = (
@@ -290,41 +296,6 @@ NO_DEVICE = (
         "`torchlift doctor` names it: MIG instances, a reset or restart, the driver, power and seating of the card; WSL: wsl --update",
         seen=r"Xid|MIG|fallen off|NVRM",
         checks=("mig", "driver-missing", "driver-not-loaded", "nvml-and-cuda-disagree"),
-    ),
-)
-
-NO_GPU_SEEN = (
-    Cause(
-        "This torch is a build for the CPU (pip took it from PyPI under Windows, or conda solved to a cpu build)",
-        "python -c 'import torch; print(torch.__version__, torch.version.cuda)' prints +cpu, or None",
-        "install the wheel that `torchlift doctor` prints, in this environment",
-        seen=r"\+cpu|cpuonly|version\.cuda\W{1,8}None",
-        checks=("torch-cpu-build", "torch-other-vendor"),
-    ),
-    Cause(
-        "The driver is missing, not loaded, or too old for this torch's CUDA",
-        "nvidia-smi fails, or the CUDA version in its head is lower than torch.version.cuda",
-        "install or upgrade the driver, or take the wheel that `torchlift doctor` names for this driver",
-        seen=r"driver (?:is )?too old|nvidia-smi|NVIDIA-SMI has failed",
-        checks=(
-            "driver-missing",
-            "driver-not-loaded",
-            "driver-too-old",
-            "nvml-and-cuda-disagree",
-            "cuda-unknown-error",
-        ),
-    ),
-    Cause(
-        "The GPU is hidden: CUDA_VISIBLE_DEVICES, a container without --gpus all, a job without a GPU",
-        "echo $CUDA_VISIBLE_DEVICES is empty or -1; nvidia-smi is not there inside of the container or job",
-        "unset CUDA_VISIBLE_DEVICES; docker run --gpus all; sbatch --gres=gpu:1",
-        seen=r"docker|container|CUDA_VISIBLE_DEVICES|srun|sbatch",
-        checks=("cuda-visible-devices", "device-permissions"),
-    ),
-    Cause(
-        "Another Python runs than the one that has the GPU build (a second environment, a notebook's kernel)",
-        "python -c 'import sys, torch; print(sys.executable, torch.__file__)' inside of the program prints another path",
-        "install into that one (python -m pip install ...), or choose the right kernel",
     ),
 )
 

@@ -20,6 +20,16 @@ _FEATURE = r"(?:compute capability|device capability|CUDA capability|cuda capabi
 
 ROWS = (
     KnownError(
+        id="signal-outside-the-main-thread",
+        pattern=r"signal only works in main thread",
+        cause="A library sets a handler for signals (Lightning for Slurm's, torchrun's agent, gradio, asyncio, timeouts) in a thread that is not the main one (Ray's actors, Streamlit, Flask, a notebook's thread, FastAPI's pool), and Python allows that in the main thread only",
+        remedy="The last File line above names the library. Lightning: pass plugins=[SLURMEnvironment(auto_requeue=False)] or LightningEnvironment(), or unset SLURM_JOB_NAME (export SLURM_JOB_NAME=bash) where it takes an interactive job for a batch one; upgrade it and Ray; otherwise start the training in a process of its own (multiprocessing with spawn, subprocess) in place of a thread",
+        command="export SLURM_JOB_NAME=bash",
+        likely=True,
+        says=("ValueError: signal only works in main thread",),
+        sources=(thread("ray-project/ray", 10995),),
+    ),
+    KnownError(
         id="kernel-of-the-hub",
         pattern=r"Cannot find a build variant for this system|has a build matching the current (PyTorch|torch)|kernel from the Hub"
         r"|No compatible (kernel )?build[^\n]{0,40}(variant|kernels-community)",
