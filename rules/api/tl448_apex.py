@@ -22,7 +22,7 @@ _ADVICE = {
     '`scaler = torch.amp.GradScaler("cuda")`.',
     "apex.amp.master_params": "Write `model.parameters()`, after `scaler.unscale_(optimizer)` where gradients are clipped.",
     "apex.amp.state_dict": "Save `scaler.state_dict()` of the `torch.amp.GradScaler`.",
-    "apex.amp.load_state_dict": "Load the state of the `torch.amp.GradScaler`; what apex saved is none.",
+    "apex.amp.load_state_dict": "Load the state of the `torch.amp.GradScaler`, which has other keys than that of apex.",
     "apex.amp.half_function": "Write `@torch.amp.custom_fwd` for a function of autograd, or call it under `torch.amp.autocast`.",
     "apex.amp.float_function": 'Call it under `torch.amp.autocast("cuda", enabled=False)` with `.float()` inputs.',
     "apex.parallel.DistributedDataParallel": "Write `torch.nn.parallel.DistributedDataParallel(model, device_ids=[local_rank])`; "

@@ -87,7 +87,11 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     changes = list(_changes(given))
     low = context.settings.min_torch
-    since = f"torch {low}, which this project supports, has" if low < _FLIPPED else "Earlier releases had"
+    since = (
+        f"torch {low}, which this project {'may support' if context.settings.min_torch_at_least else 'supports'}, has"
+        if low < _FLIPPED
+        else "Earlier releases had"
+    )
     message = (
         "`torch.onnx.export` without `dynamo`: since torch 2.9 that is the exporter built on `torch.export`, which needs the "
         f"package `onnxscript` and writes another graph. {since} the TorchScript-based one."

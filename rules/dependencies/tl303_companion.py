@@ -8,6 +8,7 @@ from dataclasses import replace
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.dependencies.installed.own_kernels import kernels_at_stake
 from torchlift.rules.dependencies.installed.reading import (
@@ -45,6 +46,7 @@ RULE = Rule(
 )
 
 _COMPANIONS = ("torchvision", "torchaudio", "triton")
+_OF_PYTORCH = lazy_pattern(r"(?:cpu|cu\d+|rocm[\d.]+|xpu)(?:\..*)?")
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
@@ -78,6 +80,8 @@ def _contradict(torch: Pin, other: Pin) -> bool:
         return False
     if not other.clauses or other.conditional or other.specifier is None:
         return False
+    if any(clause.build and not _OF_PYTORCH.fullmatch(clause.build) for clause in (*torch.clauses, *other.clauses)):
+        return False  # somebody else's build may ask for another torch than that of PyTorch does
     return not can_go_together(torch.specifier, other.name, other.specifier)
 
 
@@ -188,6 +192,7 @@ EXAMPLES = (
         "requirements.txt",
         (("base.txt", "torch==2.1.0\n"),),
     ),
+    Ok("torch==2.6.0+metax3.0\ntorchvision==0.15.1+metax3.0\n", "builds of somebody else", "requirements.txt"),
     Ok("torch==2.1.2\ntorchvision==0.16.2\ntorchaudio==2.1.2\ntriton==2.1.0\n", "a set", "requirements.txt"),
     Ok("torch>=2.1\ntorchvision>=0.15\n", "ranges with a common release", "requirements.txt"),
     Ok("torch==2.15.0\ntorchvision==0.29.1\n", "a companion that is open for later torch", "requirements.txt"),

@@ -68,7 +68,8 @@ RULE = Rule(
 _ASKS_FOR_TOOLKIT = lazy_pattern(
     r"(?:CUDA|cuda)[A-Za-z_]*_?(?:VERSION|version|MAJOR|major|MAJ)\b|\b(?i:cu(?:da)?_?ver(?:sion)?)\b|bare_metal|NVCC_VERSION|nvcc[\"', -]+V\b"
 )
-_LOWEST_OF_CU126 = (5, 0)  # of torch 2.14 on x86_64 (wheels.json)
+# What torch 2.14 for cu126 runs on and CUDA 13 does not compile for (wheels.json); the GPUs of boards have wheels of their own.
+_OF_CU126 = frozenset({(5, 0), (5, 2), (6, 0), (6, 1), (7, 0)})
 _WORDS = lazy_pattern(r"TORCH_CUDA_ARCH_LIST|CUDA_ARCHITECTURES|-gencode|generate-code")
 _CUBIN = lazy_pattern(r"(\d+)\.(\d)([af]?)")
 
@@ -216,7 +217,7 @@ def _help(
             f"Needs review: what is compiled has to be made for {', '.join(map(_spelled, missing))} at all. {advice}"
         )
     if dropped and settings.machine is None:
-        if min(item.capability for item in dropped) >= _LOWEST_OF_CU126:
+        if all(item.capability in _OF_CU126 for item in dropped):
             advice += " Those GPUs stay with a torch for CUDA 12: torch 2.14 for cu126 is the last."
         advice += " `--gpus` or `--facts` says which GPUs are meant."
     return advice

@@ -262,11 +262,11 @@ def _by_hand(values: list[VersionValue], release: str) -> str:
             else ""
         )
         rows = not any(value.listed for value in values if value.package == "torch")
-        return f"Add {'a row with ' if rows else ''}{release}{'' if rows else ' to the list'}, with the torchvision and torchaudio that belong to it.{reach}"
+        return f"Add {'a row with ' if rows else ''}{release}{'' if rows else ' to the list'}, with what belongs to it beside.{reach}"
     if any(value.below for value in values):
         major, minor = _line(VersionValue("torch", "", release, Span(0, 0), listed=False))
         return f"Let it reach further: <{major}.{minor + 1} lets torch {release} in."
-    return f"Set it to {release}, with torchvision, torchaudio and all else that is built for this torch."
+    return f"Set it to {release}, with all else that is built for this torch."
 
 
 EXAMPLES = (

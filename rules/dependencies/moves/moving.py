@@ -262,7 +262,7 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
             raise _Obstacle(f"{name} is wanted under a condition, so nothing is rewritten.")
         if any(_is_for_intel_macs(pin) for pin in pins):
             raise _Obstacle(
-                "torch 2.2 is the last for Macs of Intel, which this condition may be for: nothing is rewritten."
+                "torch 2.2 is the last for Macs of Intel, and the condition is about Macs: nothing is rewritten."
             )
         if any(pin.hashed for pin in pins):
             raise _Obstacle("The hashes beside it belong to the old files, so nothing is rewritten.")

@@ -18,12 +18,10 @@ _TEXT = lazy_pattern(r"\bstr\b(?!\s*,)")
 _NUMBER_LIST = lazy_pattern(r"\b[Ll]ist\[(?:[Ll]ist\[)?(?:int|float|bool)\b")
 _DEPTH = 4
 _EMPTY = "Its `forward` takes no inputs: what is called in its place needs a program of its own."
-_UNREAD = (
-    "What its `forward` takes was not read: `inputs` is the tuple of example inputs, of batch size 2 or more (a size of 1 becomes "
+UNREAD = (
+    "Which inputs are tensors was not worked out: `inputs` is the tuple of example inputs, of batch size 2 or more (a size of 1 becomes "
     f"fixed), and `shapes` a list `[{_AUTO}] * tensor.dim()` for every tensor in it."
 )
-
-ONLY_CALLED = "What its `forward` takes was not read: this is right if it is tensors alone."
 
 
 @dataclass(frozen=True)
@@ -50,12 +48,14 @@ class _Input:
         what: `tensor`, `number`, `container`, `text` or `numbers`.
         name: the parameter it is for; empty if that is not known.
         keyword: its keyword, if it has one.
+        told: whether an annotation or the value says what it is, and it is not only taken for a tensor.
     """
 
     shown: str
     what: str
     name: str = ""
     keyword: str | None = None
+    told: bool = True
 
 
 def draft_export(module: ScriptedModule, calls: Sequence[tuple[ModuleView, ast.Call]] = ()) -> Draft:
@@ -73,7 +73,7 @@ def draft_export(module: ScriptedModule, calls: Sequence[tuple[ModuleView, ast.C
     if call is not None:
         inputs = list(_of_call(*call, parameters, forward))
     else:
-        inputs = [_Input(p.arg, _of_parameter(p, forward), p.arg) for p in parameters[:required]]
+        inputs = [_Input(p.arg, _of_parameter(p, forward), p.arg, told=_is_told(p)) for p in parameters[:required]]
     given = {item.keyword for item in inputs if item.keyword} | {
         p.arg for p in parameters[: sum(item.keyword is None for item in inputs)]
     }
@@ -83,20 +83,18 @@ def draft_export(module: ScriptedModule, calls: Sequence[tuple[ModuleView, ast.C
     plain_inputs = [item for item in inputs if item.what in {"number", "text", "numbers"}]
     fixed = [item.name or item.shown for item in plain_inputs if item.name or item.shown.isidentifier()]
     fixed += [p.arg for p in left if p.arg not in optional]
-    if not inputs and (forward is None or forward.args.vararg is not None):
-        # Nothing that could be named is known of its inputs.
-        return Draft(f"torch.export.export({_evaluated(module)}, inputs, dynamic_shapes=shapes)", _UNREAD)
     if not inputs:
-        inputs = [_Input(p.arg, _of_parameter(p, forward), p.arg) for p in parameters[:1]]
+        inputs = [_Input(p.arg, _of_parameter(p, forward), p.arg, told=_is_told(p)) for p in parameters[:1]]
     shapes = f", dynamic_shapes={_shapes(inputs)}" if inputs else ""
     code = f"torch.export.export({_evaluated(module)}, {_arguments(inputs)}{shapes})"
     whats = [item.what for item in inputs]
     plain = ""
     if {"tensor", "container"}.isdisjoint(whats):
         plain = "strings" if "text" in whats else "numbers" if "numbers" in whats else ""
+    unread = not inputs and (forward is None or forward.args.vararg is not None)
+    if unread or any(item.what == "tensor" and not item.told for item in inputs):
+        return Draft(f"torch.export.export({_evaluated(module)}, inputs, dynamic_shapes=shapes)", UNREAD, plain)
     remarks = " ".join(_remarks(inputs, fixed, optional)) if inputs else _EMPTY
-    if forward is None and not plain:
-        remarks = f"{ONLY_CALLED} {remarks}"
     return Draft(code, remarks, plain)
 
 
@@ -122,7 +120,20 @@ def _of_call(
         what = seen if seen != "tensor" else declared
         shown = _shown(view, value, keyword or (parameter.arg if parameter is not None else "x"), used)
         used.add(shown)
-        yield _Input(shown, what, parameter.arg if parameter is not None else keyword or "", keyword)
+        name = parameter.arg if parameter is not None else keyword or ""
+        told = (parameter is not None and _is_told(parameter)) or _is_made_by_torch(view, value)
+        yield _Input(shown, what, name, keyword, told)
+
+
+def _is_told(parameter: ast.arg) -> bool:
+    return parameter.annotation is not None and "Tensor" in ast.unparse(parameter.annotation)
+
+
+def _is_made_by_torch(view: ModuleView, value: ast.expr) -> bool:
+    """Whether a value is what a function of torch gives, as far as one name leads."""
+    binding = view.definition(value) if isinstance(value, ast.Name) else None
+    made = binding.value if binding is not None and binding.kind == "assign" else value
+    return isinstance(made, ast.Call) and view.certain_name(made.func).rpartition(".")[0] == "torch"
 
 
 def _shown(view: ModuleView, value: ast.expr, name: str, used: set[str]) -> str:

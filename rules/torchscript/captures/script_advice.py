@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchlift.rules.torchscript.captures.export_draft import ONLY_CALLED
+from torchlift.rules.torchscript.captures.export_draft import UNREAD
 from torchlift.rules.torchscript.captures.module_call import ModuleCall
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
 
@@ -69,7 +69,9 @@ def successor(about: ModuleCall, verb: str) -> str:
         return f": it takes {draft.plain}, which `torch.export` would fix, and stays plain Python"
     compiled = f"`torch.compile({text}, fullgraph=True)`, called with inputs"
     exported = f"`{draft.code}`, whose `.module()` is called like the module"
-    if "..." in draft.code.partition("dynamic_shapes=")[2]:
+    if draft.remarks == UNREAD:
+        exported += " (`inputs`: the tuple of example inputs; `shapes`: `[torch.export.Dim.AUTO] * t.dim()` for every tensor `t` in it)"
+    elif "..." in draft.code.partition("dynamic_shapes=")[2]:
         exported += (
             " (`...` in `dynamic_shapes`: a list `[torch.export.Dim.AUTO] * t.dim()` for every tensor `t` inside)"
         )
@@ -77,6 +79,5 @@ def successor(about: ModuleCall, verb: str) -> str:
         case "function":
             return f", or {verb} its successor: {compiled}"
         case "unknown":
-            asked = "is a module that takes tensors alone" if draft.remarks.startswith(ONLY_CALLED) else "is a module"
-            return f", or {verb} its successor: {compiled}, or, if it {asked}, {exported}"
+            return f", or {verb} its successor: {compiled}, or, if it is a module, {exported}"
     return f", or {verb} its successor: {exported}"
