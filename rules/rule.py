@@ -39,12 +39,14 @@ class InnerProject:
         min_torch: the lowest release there.
         place: what says so.
         pinned: whether the place asks for that release exactly.
+        at_least: whether newer ones may be all that it runs with.
     """
 
     folder: str
     min_torch: TorchVersion
     place: str
     pinned: bool = False
+    at_least: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Settings:
                 return replace(
                     self,
                     min_torch=inner.min_torch,
-                    min_torch_at_least=False,
+                    min_torch_at_least=inner.at_least,
                     min_torch_pinned=inner.place if inner.pinned else "",
                     min_torch_inner=inner.place,
                 )

@@ -27,7 +27,7 @@ class Bound:
             that this is the lowest.
         pinned: whether all that names this release asks for it exactly.
         lists: whether only lists of what is installed name it, no distribution.
-        of_image: whether it is what an image holds.
+        of_image: whether it is what an image holds, or a page says.
     """
 
     version: TorchVersion

@@ -1,8 +1,8 @@
 """Folders of a repository that say by themselves with which torch their files run: several distributions, or programs with lists of their own.
 
 What a distribution asks of those who install it decides for the folder. A list of what is installed decides for a program;
-beside a distribution, whose code runs wherever that is installed, it only lowers what is known. So does the image that a
-container file beside programs builds on, where no list there names a release.
+beside a distribution, whose code runs wherever that is installed, it only lowers what is known. So does, where no list there
+names a release, the image that a container file beside programs builds on, and what a page there says to install.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from torchlift.dependencies.metadata import names_metadata, read_metadata, real_path
-from torchlift.dependencies.run_with import is_container_file, releases_run_with
+from torchlift.dependencies.run_with import is_container_file, releases_on_pages, releases_run_with
 from torchlift.migrate.workspace.bounds import Bound, bound_of
 from torchlift.migrate.workspace.lowest import Lowest
 from torchlift.rules.rule import InnerProject
@@ -38,7 +38,7 @@ def inner_projects(root: Path, files: Iterable[str], whole: Lowest) -> tuple[Inn
         lowest, distributed = (around[0].min_torch, around[1]) if around else (whole.release, whole.distributed)
         if bound.lists and (distributed or bound.of_image) and bound.version >= lowest:
             continue
-        inner = InnerProject(f"{folder}/", bound.version, bound.source, bound.pinned)
+        inner = InnerProject(f"{folder}/", bound.version, bound.source, bound.pinned, at_least=bound.of_image)
         found[folder] = inner, not bound.lists
     return tuple(
         inner for inner, _ in sorted(found.values(), key=lambda one: (-one[0].folder.count("/"), one[0].folder))
@@ -83,9 +83,12 @@ def _bound(root: Path, folder: Path) -> Bound | None:
         bound = bound_of(read_metadata(root, folder, torch_only=True).declarations)
         if bound is not None:
             return bound
+    if not any(name.endswith((".py", ".ipynb")) for name in names):
+        return None
     images = [path.relative_to(root).as_posix() for path in map(folder.joinpath, names) if is_container_file(path.name)]
     found = [one for one in releases_run_with(root, folder) if one.place.rpartition(":")[0] in images] if images else []
-    if not found or not any(name.endswith((".py", ".ipynb")) for name in names):
+    found += releases_on_pages(root, folder)
+    if not found:
         return None
     lowest = min(found, key=lambda one: one.release)
     return Bound(lowest.release, lowest.place, lists=True, of_image=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import read_metadata, real_path
-from torchlift.dependencies.run_with import RunWith, image_of_unknown_torch, releases_run_with
+from torchlift.dependencies.run_with import RunWith, image_of_unknown_torch, releases_on_pages, releases_run_with
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
@@ -72,6 +72,14 @@ def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
             why = f"{_UNNAMED}; {lowest.release} is taken, which {lowest.place} runs it with{others}."
             return Lowest(lowest.release, lowest.place, (*notes, why), pinned=lowest.kind == "list")
     oldest = TorchVersion.parse(known_versions()[0])
+    told = min(
+        (one for folder in folders for one in releases_on_pages(root, folder)),
+        key=lambda one: one.release,
+        default=None,
+    )
+    if told is not None and told.release < oldest:
+        why = f"{_UNNAMED}; {told.release} is taken, which {told.place} says to install."
+        return Lowest(told.release, told.place, (*notes, why), at_least=True)
     asked = next(filter(None, (_lowest_python(root, folder) for folder in folders)), None)
     first = _first_for(asked[0]) if asked is not None else None
     if asked is not None and first is not None and first > oldest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.api_changes.before_the_table import EARLIER
+from torchlift.api_changes.before_the_table import EARLIER, OLDEST_READ
 from torchlift.api_changes.changes import Gone, PackageRelease, gone_names
 from torchlift.api_changes.companion_advice import ENDED
 from torchlift.api_changes.successors import advice_for
@@ -69,7 +69,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if since is None or since > settings.target or not is_plain_use(use, context):
         return
     if earlier is not None:
-        message, advice = f"`{use.target}` was removed in torch {since}.", earlier.advice
+        message, advice = _gone_earlier(use.target, since), earlier.advice
     else:
         assert row is not None
         message, advice = _message(row), _advice(row, settings)
@@ -94,11 +94,15 @@ def whole(context: Context) -> Iterator[Finding]:
             if any(use.target.startswith(name) for use in view.uses(frozenset(_TARGETS)) if use.kind != "string"):
                 continue
             if earlier is not None:
-                message, advice = f"`{name}` was removed in torch {earlier.since}.", earlier.advice
+                message, advice = _gone_earlier(name, earlier.since), earlier.advice
             else:
                 assert row is not None
                 message, advice = _message(row), _advice(row, context.settings)
             yield Finding("TL402", view.path, view.span(alias), message, Severity.ERROR, advice)
+
+
+def _gone_earlier(name: str, since: TorchVersion) -> str:
+    return f"`{name}` was removed in torch {since}{' or before' if since == OLDEST_READ else ''}."
 
 
 def _message(row: Gone) -> str:

@@ -69,6 +69,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if call is None or not matters(use.target, call, context.settings):
         return
     given: _Arguments = {keyword.arg: keyword.value for keyword in call.keywords}
+    if len(call.args) > 2:
+        given["f"] = call.args[2]
     if any(finding.span == view.span(use.node) for finding in context.says("TL135", use)):
         return  # it says more about a TorchScript value
     if _comes_from_export(view, call):
@@ -131,6 +133,9 @@ def _to_new(given: _Arguments) -> str:
     steps = [f"For the new one {how}", "install `onnxscript`", "call `.eval()` first, because it keeps the mode"]
     if "dynamic_axes" in given and not _is(given["dynamic_axes"], None):
         steps.append("give `dynamic_shapes=` (keys are the arguments of `forward`) in place of `dynamic_axes=`")
+    target = given.get("f")
+    if target is not None and not isinstance(target, (ast.Constant, ast.JoinedStr)):
+        steps.append("pass a path and no open file")
     return f"{', '.join(steps)}, and compare the outputs of both files."
 
 

@@ -63,7 +63,8 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     if all(later.values()) or not _builds_with_torch(view, context.project):
         return
     for line in view.lines:
-        if _COMPARES.match(line.text.strip()):
+        # What a library asks of those who link it is a lower bound, and no standard that anything is compiled with.
+        if _COMPARES.match(line.text.strip()) or "INTERFACE_COMPILE_FEATURES" in line.text:
             continue
         for match in _SETTING.finditer(line.text):
             if later["cuda" if "cuda" in match[0].lower() else "cxx"]:

@@ -49,8 +49,8 @@ _MESSAGE = (
     "find their functions that take strings."
 )
 _HELP = (
-    "Leave the definition out, or take the value from torch: `${TORCH_CXX_FLAGS}` in CMake, `torch._C._GLIBCXX_USE_CXX11_ABI` in "
-    "Python. Other libraries in the same program have to be built with 1, too."
+    "Leave the definition out; in Python `torch._C._GLIBCXX_USE_CXX11_ABI` is what torch was built with. "
+    "Other libraries in the same program have to be built with 1, too."
 )
 
 

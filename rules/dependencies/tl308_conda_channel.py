@@ -118,7 +118,7 @@ def _python_first(view: TextView, item: PinSet, line: Line) -> str:
     wheels = pythons_of(newest_of(line))
     old = [python for python in barred(pythons_for(view, item, item.span), wheels) if python.minors[0] < min(wheels)]
     if not old:
-        return ""
+        return f" Torch {spelled(line)} needs Python 3.{min(wheels)} or newer."
     return f" Torch {spelled(line)} needs Python 3.{min(wheels)} or newer, and {old[0].text} is asked for here: raise that first."
 
 

@@ -190,7 +190,7 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
     if toolkit is not None:
         return (
             None,
-            f"{help} `{toolkit.name}` is {toolkit.value} beside it: they go together, and which of them there are is not known here.",
+            f"{help} `{toolkit.name}` is {toolkit.value} beside it, and may have to go with it.",
         )
     systems = [system for image in read_images(view) if (system := old_system(image)) is not None]
     if systems and target_line(settings.target) >= FOR_GLIBC_228:
@@ -262,7 +262,10 @@ def _by_hand(values: list[VersionValue], release: str) -> str:
             else ""
         )
         rows = not any(value.listed for value in values if value.package == "torch")
-        return f"Add {'a row with ' if rows else ''}{release}{'' if rows else ' to the list'}, with what belongs to it beside.{reach}"
+        added = (
+            f"{'a row with ' if rows else ''}{release}{'' if rows else ' to the list'}, with what belongs to it beside"
+        )
+        return f"Where torch is installed by it, add {added}.{reach}"
     if any(value.below for value in values):
         major, minor = _line(VersionValue("torch", "", release, Span(0, 0), listed=False))
         return f"Let it reach further: <{major}.{minor + 1} lets torch {release} in."

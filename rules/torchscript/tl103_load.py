@@ -214,7 +214,7 @@ class _Plan:
         opened = opened_path(self.view, self.given.path)
         title = self.artifact.title if opened is None else f"the file that `{one_line(self.view, opened)}` names"
         writers = unknown_writers(self.project, self.view.path)
-        maybe = f", while TorchScript goes to files of unknown names at {writers}" if writers is not None else ""
+        maybe = f" (where the TorchScript that {writers} made goes was not followed)" if writers is not None else ""
         given = given_before(self.view, self.given.path) if opened is None else None
         if given is not None:
             maybe = f" but what `{one_line(self.view, given.func)}` does with it on line {given.lineno}{maybe}"

@@ -152,7 +152,9 @@ def _to_new_exporter(export: ast.Call) -> str:
     ignored = [f"`{name}=`" for name in _OLD_ONLY if name in names and name != "custom_opsets"]
     if ignored:
         steps.append(f"drop {', '.join(ignored)}, which it ignores")
-    steps.append("install `onnxscript`, and compare the outputs of both files in onnxruntime")
+    steps.append(
+        "pass a path and no open file; install `onnxscript`, and compare the outputs of both files in onnxruntime"
+    )
     return f"{'; '.join(steps)}."
 
 

@@ -33,10 +33,12 @@ def run(folder: Path, files: dict[str, str], *arguments: str) -> str:
 
 
 def fixable(folder: Path, files: dict[str, str], *arguments: str) -> set[str]:
-    """The Python files whose fix is offered."""
+    """The Python files whose fix is safe."""
     said = json.loads(run(folder, files, "--check", "--output-format", "json", *arguments))
     return {
-        finding["filename"] for finding in said["findings"] if finding["fix"] and finding["filename"].endswith("a.py")
+        finding["filename"]
+        for finding in said["findings"]
+        if finding["fix"] and finding["fix"]["applicability"] == "safe" and finding["filename"].endswith("a.py")
     }
 
 
@@ -132,3 +134,17 @@ def test_a_list_beside_programs_comes_before_their_image(tmp_path: Path) -> None
     }
     files |= {"old/requirements.txt": "torch==2.7.0\n", "old/a.py": CODE}
     assert fixable(tmp_path, files) == {"old/a.py"}
+
+
+def test_a_page_beside_programs_only_lowers_what_is_known(tmp_path: Path) -> None:
+    files = {"setup.py": SETUP.format(">=2.6"), "a.py": CODE, "old/a.py": CODE, "new/a.py": CODE}
+    files |= {
+        "old/README.md": "```\npip install torch==2.0.1\n```\n",
+        "new/README.md": "```\npip install torch==2.9\n```\n",
+    }
+    assert fixable(tmp_path, files) == {"a.py", "new/a.py"}
+
+
+def test_what_conda_is_to_install_from_a_list_counts(tmp_path: Path) -> None:
+    assert fixable(tmp_path, {"conda.txt": "python=3.11\npytorch>=2.0,<2.1\n", "a.py": CODE}) == set()
+    assert fixable(tmp_path, {"conda.txt": "python=3.11\npytorch>=2.6\n", "a.py": CODE}) == {"a.py"}

@@ -326,7 +326,7 @@ SAID = {
     "a file of a project that writes others": (
         "TL103", "import torch\n\n\ndef load(name):\n    return torch.jit.load(f'{name}/net.pt')\n\n\ndef save(net, name, out):\n"
         "    torch.jit.save(torch.jit.script(net), f'{out}/net.pt')\n",
-        "while TorchScript goes to files of unknown names at m.py:9", "seen to write the file, and",
+        "where the TorchScript that m.py:9 made goes was not followed", "seen to write the file, and",
     ),
     "a class with a public name": (
         "TL139", "import torch\n\ncheck = torch._C.FileCheck\n", "is the same class under a public name", "goes with it",

@@ -64,7 +64,7 @@ def trace_doubts(
         return []
     symbolic = symbolic_trace(context.project)
     if symbolic is not None:
-        return [f"{symbolic} traces with torch.fx, which passes over a scripted function and goes into a plain one"]
+        return [f"{symbolic} may trace with torch.fx, which passes over a scripted function and goes into a plain one"]
     place = first_tracer(context.project) if drops(context) else first_trace(context.project)
     if place is None or (drops(context) and not _may_be_traced(context.project, view, node)):
         return []

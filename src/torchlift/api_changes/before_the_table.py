@@ -28,6 +28,8 @@ _SOURCES = (
     "the Python sources of the wheels 1.4.0 to 2.0.0, one of each minor release, read 2026-11-21; `torch.utils.ffi` and `torch.distributed.deprecated` in 1.0.1 to 1.2.0, "
     "torch/cuda/amp/grad_scaler.py in 2.2.2 and 2.3.1, read 2026-11-26"
 )
+OLDEST_READ = _V(1, 4)
+"""What is gone in it may have gone before."""
 EARLIER: dict[str, EarlierRemoval] = {
     name: EarlierRemoval(name, since, advice, _SOURCES)
     for name, since, advice in (

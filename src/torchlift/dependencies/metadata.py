@@ -10,7 +10,7 @@ import codecs
 import fnmatch
 import os
 import re
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from torchlift.dependencies.conda_file import read_conda
@@ -36,7 +36,14 @@ _DISTRIBUTION: tuple[tuple[str, TextKind | None], ...] = (
 _ENVIRONMENTS: tuple[tuple[TextKind, tuple[str, ...]], ...] = (
     (
         "requirements",
-        ("requirements*.txt", "requirements*.in", "*[-_]requirements.txt", "requirements/*.txt", "requirements/*.in"),
+        (
+            "requirements*.txt",
+            "requirements*.in",
+            "*[-_]requirements.txt",
+            "requirements/*.txt",
+            "requirements/*.in",
+            "conda*.txt",
+        ),
     ),
     ("yaml", ("environment*.yml", "environment*.yaml")),
 )
@@ -204,7 +211,10 @@ def _sets(name: str, source: SourceText, kind: TextKind | None) -> list[PinSet]:
         _check_ini(source.text)
         return [read_ini(view)]
     if kind == "requirements":
-        return [read_requirements(view)]
+        read = read_requirements(view)
+        if name.rpartition("/")[2].startswith("conda"):  # what `conda install --file` is given
+            read = replace(read, pins=tuple(replace(pin, notation="conda") for pin in read.pins))
+        return [read]
     environment = read_conda(view)
     return [environment] if environment is not None else []
 

@@ -59,6 +59,7 @@ _FILES: tuple[tuple[TextKind | None, tuple[str, ...]], ...] = (
 _BESIDE = frozenset(
     {"docs", "doc", "examples", "example", "benchmarks", "tutorials", "notebooks", "third_party", "site-packages"}
 )
+_PAGE = lazy_pattern(r"(?:README|INSTALL)", re.IGNORECASE)
 _BUILDS = lazy_pattern(
     rb"\b(?:docker|podman|buildah)[ -](?:compose )?build|build-push-action|buildx|kaniko|devcontainers/ci"
 )
@@ -118,6 +119,27 @@ def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
                 how = _kind(name, kind)
                 found[RunWith(release, f"{name}:{source.location(offset)[0]}", how)] = None
     return [replace(one, kind="job") if built and one.kind == "image" else one for one in found]
+
+
+def releases_on_pages(root: Path, folder: Path) -> list[RunWith]:
+    """The releases that commands on the pages of one folder install: what it says may be years old, and nothing is newer."""
+    found = []
+    for path in sorted(path for path in folder.glob("[A-Z]*.md") if _PAGE.match(path.name)):
+        if root not in real_path(path).parents or not os.path.isfile(path):  # noqa: PTH113
+            continue
+        name = path.relative_to(root).as_posix()
+        try:
+            source = _decoded(file_bytes(path))
+        except OSError:
+            continue
+        if "torch" in source.text:
+            found += [
+                RunWith(release, f"{name}:{source.location(pin.span.start)[0]}", "list")
+                for item in read_commands(TextView(name, "markdown", source))
+                for pin in item.pins
+                if pin.is_torch and (release := lowest_release(pin)) is not None
+            ]
+    return found
 
 
 def is_container_file(name: str) -> bool:
