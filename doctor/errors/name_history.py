@@ -11,6 +11,8 @@ _ASKED = re.compile(r"module '(?P<module>torch[\w.]{0,80})' has no attribute '(?
 _MODULE = re.compile(r"No module named '(?P<module>torch)[.](?P<name>[\w.]{1,80})'")
 _COMPANION_MODULE = re.compile(r"No module named '(?P<module>torch(?:vision|audio|text|data))[.](?P<name>[\w.]{1,80})'")
 _ARGUMENT = re.compile(r"(?P<function>[\w.<>]{1,80})\(\) got an unexpected keyword argument '(?P<name>\w{1,60})'")
+_NAMED_BY_TORCH = re.compile(r"(?:use (?:the )?|in favor of )`?(torch\.[\w.]{1,80})`?")
+"""In what a removed function says when it is called."""
 
 CAUSES = (
     Cause(
@@ -77,6 +79,9 @@ def _history(name: str) -> ValuesSay | None:
             advice = advice_for(around)
             instead = f": it is {gone.successor} now" if gone.successor and around == asked else ""
             written = f". {advice.text.rstrip('.')}" if advice is not None and not instead else ""
+            named = _NAMED_BY_TORCH.search(gone.evidence)
+            if named and not instead and not written and around == asked:
+                instead = f"; torch's own message names {named[1].rstrip('.')} in its place"
             return ValuesSay(f"{asked} went with {gone.release}{instead}{written}", 0)
         if first is not None:
             return ValuesSay(f"{asked} came with torch {first}: the torch that is installed is older", 1)

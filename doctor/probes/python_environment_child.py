@@ -42,21 +42,21 @@ def version() -> str:
 
 def machine() -> str:
     """As `platform.machine`."""
-    if hasattr(os, "uname"):
-        return os.uname().machine
-    import platform
+    if sys.platform == "win32":
+        import platform
 
-    return platform.machine()
+        return platform.machine()
+    return os.uname().machine
 
 
 def free_threaded() -> bool:
     """Whether it was built without the global lock."""
     # There is no such Python before 3.13, and reading how Python was built takes a fifth of the time to start.
-    if sys.version_info < (3, 13):
-        return False
-    import sysconfig
+    if sys.version_info >= (3, 13):
+        import sysconfig
 
-    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+        return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    return False
 
 
 def describe() -> dict[str, Any]:

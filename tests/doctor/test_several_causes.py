@@ -111,6 +111,11 @@ def test_an_error_of_memory_without_numbers_names_all_causes_by_frequency() -> N
     [
         ("ModuleNotFoundError: No module named 'torch._six'", "went with torch 2.0", "older than this torch"),
         (
+            "AttributeError: module 'torch' has no attribute 'symeig'",
+            "names torch.linalg.eigh",
+            "older than this torch",
+        ),
+        (
             "AttributeError: module 'torch.library' has no attribute 'custom_op'",
             "came with torch 2.4",
             "newer than this torch",
