@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -9,7 +11,9 @@ from torchlift.dependencies.commands import is_command, loose_indexes, loose_pin
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
+from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.installed.reading import (
     INSTALLING,
@@ -37,10 +41,14 @@ from torchlift.rules.dependencies.wheels.builds import Line, is_named_in, spelle
 from torchlift.rules.dependencies.wheels.hardware import wheel_for
 from torchlift.rules.dependencies.wheels.index_problem import builds_in, problem_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
+from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 from torchlift.view.text import TextKind, TextView
+from torchlift.view.walk import walk
 from torchlift.wheels.machine import Device, Machine
+
+_COMMAND = lazy_pattern(r"\bpip3? install\b[^\n]*\btorch(?:vision|audio)?==\d")
 
 RULE = Rule(
     code="TL309",
@@ -62,7 +70,7 @@ RULE = Rule(
         "with and what it requires move together. Nothing is rewritten beside hashes, variables and packages bound to one torch."
     ),
     targets=(*SETUP, "*.install"),
-    triggers=("install_requires & torch", "nox & torch"),
+    triggers=("install_requires & torch", "nox & torch", "pip & torch=="),
     text_triggers=(
         *(
             "torch & ==",
@@ -112,6 +120,30 @@ def check(use: Use, context: Context) -> Iterable[Finding]:
         if read is not None:
             view = TextView(context.view.path, kind, context.view.source)
             yield from _in_set(view, read, _reaching(context.settings), context.project)
+
+
+def whole(context: Context) -> Iterator[Finding]:
+    """Commands in strings of code, which a shell runs: each is read where it stands, with blanks in the place of all else."""
+    view, settings = context.view, _reaching(context.settings)
+    if not _COMMAND.search(view.source.text) or is_test_file(view.path):
+        return
+    text = view.source.text
+    kept = []
+    for node in walk(view.tree):
+        said = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+        parent = view.parent(node) if said else None
+        if isinstance(node, ast.expr) and parent is not None and not isinstance(parent, (ast.Expr, ast.JoinedStr)):
+            kept += [view.span(node)] if _COMMAND.search(view.text(node)) else []
+    shown = [text[span.start : span.end].replace('"', " ").replace("'", " ") for span in kept]
+    code, at = "", 0
+    for span, command in zip(kept, shown, strict=True):
+        if span.start >= at:
+            code += re.sub(r"[^\n]", " ", text[at : span.start]) + command
+            at = span.end
+    shell = TextView(view.path, "shell", SourceText(code + re.sub(r"[^\n]", " ", text[at:])))
+    for item in sets_of(shell):
+        for finding in _in_set(shell, item, settings, context.project):
+            yield replace(finding.without_fix("Strings of code are not edited."), severity=Severity.INFO, groups=())
 
 
 def _reaching(settings: Settings) -> Settings:
@@ -235,6 +267,11 @@ EXAMPLES = (
         "unsafe",
         why="requirements of torch's own that fit",
         path="requirements/new.txt",
+    ),
+    Bad(
+        "import os\n\nINDEX = ''\ncommand = os.environ.get('TORCH_COMMAND', f'pip install torch==2.0.1 torchvision==0.15.2 --index-url {INDEX}')\n",
+        why="a command in a string of code",
+        path="launch.py",
     ),
     Bad("torchtext\n", why="what ended", path="text/requirements.txt"),
     Bad(

@@ -15,7 +15,10 @@ _SENDS = {"send": True, "isend": True, "recv": False, "irecv": False}
 
 
 def goes_one_way(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
-    """Whether all messages go from one rank to one other, each under a test for that rank: both post them in one order."""
+    """Whether all messages go from one rank to one other, each under a test for that rank: both post them in one order; or
+    from one rank to all others, or back."""
+    if _is_star(view, calls):
+        return True
     sides: set[tuple[int, bool, int]] = set()
     for call in calls:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
@@ -32,6 +35,37 @@ def goes_one_way(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
             return (sender, receiver) == (source, to) and sender != receiver
         case _:
             return False
+
+
+def _is_star(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
+    """Whether under one `if rank == src:` all is sent and behind its `else` all is received from `src`, or the other way round."""
+    choices: set[ast.If] = set()
+    directions: dict[bool, set[bool]] = {True: set(), False: set()}
+    for call in calls:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        found = _choice_around(view, call)
+        if name not in _SENDS or found is None:
+            return False
+        choice, one, inside = found
+        choices.add(choice)
+        directions[inside].add(_SENDS[name])
+        arguments = named_arguments(call, SEND_PARAMETERS if _SENDS[name] else RECV_PARAMETERS) or {}
+        peer = arguments.get("dst" if _SENDS[name] else "src")
+        if peer is None or (not inside and ast.unparse(peer) != one):
+            return False
+    return len(choices) == 1 and sorted(map(list, directions.values())) == [[False], [True]]
+
+
+def _choice_around(view: ModuleView, call: ast.Call) -> tuple[ast.If, str, bool] | None:
+    """The `if rank == src:` around a call, what the rank is compared with, and whether the call stands in its body."""
+    child: ast.AST = call
+    for above in view.ancestors(call):
+        if isinstance(above, ast.If) and child is not above.test:
+            match above.test:
+                case ast.Compare(left=left, ops=[ast.Eq()], comparators=[one]) if _RANK.fullmatch(ast.unparse(left)):
+                    return above, ast.unparse(one), any(child is statement for statement in above.body)
+        child = above
+    return None
 
 
 def sends_first(view: ModuleView, calls: Sequence[ast.Call]) -> bool:

@@ -67,6 +67,16 @@ HANGS = {
 }  # fmt: skip
 
 ENDS = {
+    "from one rank to those of a list, whose handles a library keeps": function(
+        "rank, src, dsts",
+        "if rank == src:\n    for dst in dsts:\n        dist.isend(x, dst)\nelse:\n    keep(y, [dist.irecv(y, src)])\n",
+        "from library import keep\n\n\n",
+    ),
+    "to one rank from those of a list": function(
+        "rank, dst, srcs",
+        "if rank == dst:\n    works = [dist.irecv(y, src) for src in srcs]\n    handler.submit(y, works)\nelse:\n    dist.isend(x, dst)\n",
+        "from library import handler\n\n\n",
+    ),
     "the stages of a pipeline": function(
         "is_first_stage, is_last_stage, next_rank, prev_rank",
         "works = []\nif not is_last_stage:\n    works.append(dist.isend(x, next_rank))\n"
@@ -112,6 +122,11 @@ ENDS = {
 }  # fmt: skip
 
 OPEN = {
+    "from one rank, which waits for an answer": function(
+        "rank, src, dsts",
+        "if rank == src:\n    for dst in dsts:\n        a = dist.isend(x, dst)\n        keep(a, dist.irecv(y, dst))\nelse:\n    keep(dist.irecv(y, src))\n    dist.send(x, src)\n",
+        "from library import keep\n\n\n",
+    ),
     "a plan": function("plan", ring("plan.first", "plan.second")),
     "what was received": function("n", "dist.recv(y, 0)\n" + ring("int(y[0])", "int(y[1])")),
     "a partner, who may receive first": function("peer", ring("peer", "peer")),
