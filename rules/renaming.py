@@ -141,6 +141,10 @@ class Renaming:
             )
             yield Finding(self._code, view.path, span, message, severity, advice)
             return
+        if _is_put_back(view, use.node, row.old):
+            advice = "Not rewritten: a table has it under its old name, under which `setattr` here may put it back."
+            yield Finding(self._code, view.path, span, message, severity, advice)
+            return
         rewrites = _rewrites(use, row, new, view, context.project)
         if rewrites is None:
             return
@@ -163,6 +167,15 @@ class Renaming:
                 if target == name:
                     return f"{path}:{line}"
         return None
+
+
+def _is_put_back(view: ModuleView, node: ast.AST, old: str) -> bool:
+    """Whether a table has an old name's value under that name, in a file that sets attributes by such names."""
+    table = view.parent(node)
+    if not isinstance(table, ast.Dict) or "setattr(" not in view.source.text:
+        return False
+    key = next((key for key, value in zip(table.keys, table.values, strict=True) if value is node), None)
+    return isinstance(key, ast.Constant) and key.value == old.rpartition(".")[2]
 
 
 def _is_given_to(view: ModuleView, node: ast.AST, names: set[str]) -> bool:

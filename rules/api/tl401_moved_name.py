@@ -35,6 +35,11 @@ _RUN = "result = f(torch.arange(3.0), torch.arange(2.0))"
 
 EXAMPLES = (
     Bad(
+        "import torch\n\nINITS = {'kaiming_normal': torch.nn.init.kaiming_normal}\n\n\ndef restore():\n    for name, function in INITS.items():\n"
+        "        setattr(torch.nn.init, name, function)\n",
+        why="a table that puts back what was patched",
+    ),
+    Bad(
         "import torch\n\n\ndef f(a, b):\n    return torch.ger(torch.ger(a, b)[0], b)\n",
         "import torch\n\n\ndef f(a, b):\n    return torch.outer(torch.outer(a, b)[0], b)\n",
         why="nested calls in one go",

@@ -148,10 +148,7 @@ def _state_of_old_form(context: Context) -> str:
     if not state:
         return ""
     path, (line, word) = state[0]
-    return (
-        f" Not rewritten: where `{word}` at {path}:{line} is that of a module from here, it works on the old form only, and both have to "
-        "change together."
-    )
+    return f" Not rewritten: `{word}` at {path}:{line} may be that of a module from here, and know the old form alone: look at it first."
 
 
 def _applied(use: Use, call: ast.Call, context: Context) -> CallAdvice:

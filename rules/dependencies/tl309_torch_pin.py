@@ -36,7 +36,7 @@ from torchlift.rules.dependencies.moves.holding import (
     older_under_conditions,
 )
 from torchlift.rules.dependencies.moves.moving import Move, move
-from torchlift.rules.dependencies.moves.said_of_pins import IS_LOWEST, LAST_OF_TORCHTEXT, ended, told
+from torchlift.rules.dependencies.moves.said_of_pins import IS_LOWEST, LAST_OF_TORCHTEXT, ended, is_excluded, told
 from torchlift.rules.dependencies.wheels.builds import Line, is_named_in, spelled, target_line
 from torchlift.rules.dependencies.wheels.hardware import wheel_for
 from torchlift.rules.dependencies.wheels.index_problem import builds_in, problem_of
@@ -98,7 +98,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     target = target_line(settings.target)
     yield from _compiled(view, target)
     for pin in loose_pins(view, sets) if not is_expectation(view) else ():
-        if holds(pin, target) and not is_shown(view, pin.span.start):
+        if holds(pin, target) and not is_shown(view, pin.span.start) and not is_excluded(view, pin.span.start):
             severity, message = told(view, pin, target)
             yield Finding(
                 "TL309",

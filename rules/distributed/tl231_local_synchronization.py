@@ -84,7 +84,7 @@ def _holds_every_rank(view: ModuleView, ranks: ast.expr | None) -> bool:
         }
     if isinstance(ranks, ast.Call) and isinstance(ranks.func, ast.Name) and ranks.func.id in {"list", "range"}:
         argument = ranks.args[0] if len(ranks.args) == 1 else ranks
-        return "world_size" in view.text(argument) and argument is not ranks
+        return "world_size" in view.text(argument).lower() and argument is not ranks
     return False
 
 
@@ -114,7 +114,8 @@ EXAMPLES = (
     ),
     Ok(_NCCL + "group = dist.new_group([0, 1], use_local_synchronization=False)\n", "switched off"),
     Ok(
-        _NCCL + "group = dist.new_group(list(range(dist.get_world_size())), use_local_synchronization=True)\n",
+        _NCCL
+        + "WORLD_SIZE = dist.get_world_size()\ngroup = dist.new_group(list(range(WORLD_SIZE)), use_local_synchronization=True)\n",
         "every rank is a member",
     ),
     Ok(

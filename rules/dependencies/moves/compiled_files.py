@@ -26,7 +26,8 @@ def compiled_for(named: str, span: Span, target: Line) -> str:
     """What keeps a file or a page with such a name from going with the target; empty where nothing does."""
     moves = f"torch {spelled(target)}, which this project moves to"
     made = _MADE_FOR.search(named)
-    if made is not None and line_in(made["release"]) < target:
+    later = made is not None and named[made.end() :].lower().startswith("andhigher")
+    if made is not None and not later and line_in(made["release"]) < target:
         return (
             f"This is compiled for torch {made['release']}, and {moves}, may refuse to "
             "load it: compiled extensions fit the minor release that they were built with."

@@ -19,6 +19,20 @@ IS_LOWEST = lazy_pattern(r"(?:^|[-_./])(?:min|minimum|minimal|lowest|oldest|lega
 _BESIDE = lazy_pattern(r"(?:^|/)(?:docs?|examples?|tests?|benchmarks?)/")
 
 
+def is_excluded(view: TextView, offset: int) -> bool:
+    """Whether a matrix of YAML excludes what stands at `offset`."""
+    if view.kind != "yaml":
+        return False
+    indent = None
+    for line in reversed([line for line in view.lines if line.start <= offset]):
+        own = len(line.text) - len(line.text.lstrip())
+        if indent is None or own < indent:
+            indent = own
+            if line.text.strip() == "exclude:":
+                return True
+    return False
+
+
 def ended(view: TextView, pin: Pin, target: Line) -> Finding:
     """The finding for a requirement of torchtext, which no release comes after."""
     message = (

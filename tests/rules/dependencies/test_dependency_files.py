@@ -19,6 +19,8 @@ from torchlift.migrate.cli import migrate
 from torchlift.migrate.fix.text_edits import problem_with_text, text_edits
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import RunOptions, analyse
+from torchlift.rules.dependencies.moves.compiled_files import compiled_for
+from torchlift.rules.dependencies.moves.said_of_pins import is_excluded
 from torchlift.rules.dependencies.wheels.builds import lines_of
 from torchlift.rules.dependencies.wheels.companions import can_go_together, companion_of
 from torchlift.rules.registry import all_rules
@@ -498,3 +500,15 @@ def test_a_build_is_not_moved_away_from_an_index_that_is_named_elsewhere_in_the_
     (outcome,) = result.outcomes
     assert outcome.new_text is None
     assert any("both change together" in (finding.help or "") for finding in outcome.left)
+
+
+def test_what_a_matrix_excludes_is_no_pin_and_a_wheel_for_later_releases_too_is_bound_to_none() -> None:
+    text = "matrix:\n  torch: ['torch==2.7.1']\n  exclude:\n    - torch: 'torch==2.7.1'\nsteps: []\n"
+    read = view("ci.yml", text)
+    assert [is_excluded(read, at) for at in (text.index("torch=="), text.rindex("torch=="), text.index("steps"))] == [
+        False,
+        True,
+        False,
+    ]
+    assert compiled_for("a-0.1.0+cu130torch2.9.0andhigher-cp39-abi3-win_amd64.whl", Span(0, 0), (2, 15)) == ""
+    assert compiled_for("a-0.1.0+cu130torch2.9.0-cp39-win_amd64.whl", Span(0, 0), (2, 15)) != ""
