@@ -11,8 +11,8 @@ from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.hint_branches import FlagDifference, difference, runs_in_python
-from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_export, condition_of, world
-from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
+from torchlift.rules.torchscript.hints.hint_conditions import asks_export, condition_of, world
+from torchlift.rules.torchscript.hints.hint_folding import unasked
 from torchlift.rules.torchscript.hints.hint_questions import asking_too
 from torchlift.rules.torchscript.hints.hint_removal import IS_SCRIPTING, dead_questions, removal
 from torchlift.rules.torchscript.hints.stray_uses import Hint
@@ -65,7 +65,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     rewrites: tuple[Rewrite, ...] = ()
     refusal = answer.reason
     if answer.safety is not Safety.MANUAL:
-        rewrites, why_not = context.once(_without, test, owner, _ASKED | dead_questions(context, use.node))
+        rewrites, why_not = context.once(unasked, test, owner, _ASKED | dead_questions(context, use.node))
         refusal = refusal if why_not is None else f"Not rewritten because {why_not}."
     function = view.function_of(use.call)
     if not rewrites and function is not None and runs_in_python(view, function):
@@ -90,16 +90,6 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 def _difference(context: Context, test: ast.expr, owner: ast.AST | None) -> FlagDifference:
     """What follows from a condition, the same for all that ask in it."""
     return difference(context.view, test, owner, world(compiling=True), world(scripting=True), "TorchScript")
-
-
-def _without(
-    context: Context, test: ast.expr, owner: ast.AST | None, asked: frozenset[str]
-) -> tuple[tuple[Rewrite, ...], CannotFold | None]:
-    """Rewrites after which a condition does not ask, or why there are none."""
-    try:
-        return without_question(context.view, test, owner, absent(context.view, asked)), None
-    except CannotFold as reason:
-        return (), reason
 
 
 def _remedy(context: Context, call: ast.Call, what: FlagDifference, asks: bool) -> str:

@@ -13,8 +13,8 @@ from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.annotated_values import takes_any
 from torchlift.rules.torchscript.hints.hint_branches import FlagDifference, difference
-from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_export, condition_of, is_truth, settle, world
-from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
+from torchlift.rules.torchscript.hints.hint_conditions import asks_export, condition_of, is_truth, settle, world
+from torchlift.rules.torchscript.hints.hint_folding import unasked
 from torchlift.rules.torchscript.hints.hint_questions import asking_too
 from torchlift.rules.torchscript.hints.hint_removal import (
     IS_TRACING,
@@ -81,17 +81,17 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     test, owner = condition_of(view, use.call)
     what = context.once(_difference, test, owner)
     dead = dead_questions(context, use.node)
-    rewrites = _without(view, use, use.call, dead)[0] if IS_TRACING in dead else ()
+    rewrites = _without(context, use, use.call, dead)[0] if IS_TRACING in dead else ()
     answer = removal(context, use.node, tracing=True)
-    if drops(context) and answer.safety is Safety.UNSAFE and (unsure := _without(view, use, use.call)[0]):
+    if drops(context) and answer.safety is Safety.UNSAFE and (unsure := _without(context, use, use.call)[0]):
         fix = Fix("Take the question out", Safety.UNSAFE, unsure)
         yield Finding("TL118", view.path, span, message, Severity.INFO, answer.reason, fix)
     elif rewrites:
         fix = Fix("Take the question out", Safety.SAFE, rewrites)
         yield Finding("TL118", view.path, span, message, Severity.INFO, None, fix)
-    elif asks_export(test):
+    elif context.once(_asks_export, test):
         yield _settled(use, context, use.call, message, what)
-    elif _converts_sizes(test, owner):
+    elif context.once(_converts_sizes, test, owner):
         advice = (
             f"{what.sentence} Export keeps sizes symbolic without a conversion: where that is what the traced side is for, its branch is the right one; the "
             "question can go once nothing traces."
@@ -114,7 +114,7 @@ def _settled(use: Use, context: Context, call: ast.Call, message: str, what: Fla
     span = view.span(use.node)
     test, owner = condition_of(view, call)
     answer = removal(context, use.node, tracing=True)
-    rewrites, refusal = _without(view, use, call) if answer.safety is Safety.SAFE else ((), None)
+    rewrites, refusal = _without(context, use, call) if answer.safety is Safety.SAFE else ((), None)
     if rewrites:
         fix = Fix("Take the question out", Safety.SAFE, rewrites)
         return Finding("TL118", view.path, span, message, Severity.INFO, None, fix)
@@ -136,7 +136,7 @@ def _harmless(use: Use, context: Context, call: ast.Call, message: str, what: Fl
     view = context.view
     span = view.span(use.node)
     answer = removal(context, use.node, tracing=True)
-    rewrites, refusal = _without(view, use, call) if answer.safety is not Safety.MANUAL else ((), None)
+    rewrites, refusal = _without(context, use, call) if answer.safety is not Safety.MANUAL else ((), None)
     if rewrites:
         fix = Fix("Take the question out", answer.safety, rewrites)
         return Finding("TL118", view.path, span, message, Severity.INFO, answer.reason, fix)
@@ -184,16 +184,13 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Fl
 
 
 def _without(
-    view: ModuleView, use: Use, call: ast.Call, dead: frozenset[str] = frozenset()
+    context: Context, use: Use, call: ast.Call, dead: frozenset[str] = frozenset()
 ) -> tuple[tuple[Rewrite, ...], str | None]:
     """What takes the question out where nothing traces any more, or a clause that says why that cannot be written."""
-    test, owner = condition_of(view, call)
+    test, owner = condition_of(context.view, call)
     if use.target == _TRACING_STATE and not is_truth(owner, test):
         return (), "the tracer's state is more than a yes or no here"
-    try:
-        return without_question(view, test, owner, absent(view, frozenset({IS_TRACING, *_STATE, *dead}))), None
-    except CannotFold as reason:
-        return (), str(reason)
+    return context.once(unasked, test, owner, frozenset({IS_TRACING, *_STATE, *dead}))
 
 
 def _message(use: Use) -> str:
@@ -205,7 +202,11 @@ def _message(use: Use) -> str:
     )
 
 
-def _converts_sizes(test: ast.expr, owner: ast.AST | None) -> bool:
+def _asks_export(context: Context, test: ast.expr) -> bool:
+    return asks_export(test)
+
+
+def _converts_sizes(context: Context, test: ast.expr, owner: ast.AST | None) -> bool:
     """Whether the traced side turns sizes into other things, which only a trace needs."""
     traced = settle(test, world(tracing=True)).constant
     if traced is None or not is_truth(owner, test) or not isinstance(owner, (ast.If, ast.IfExp)):

@@ -8,8 +8,9 @@ from typing import Literal
 
 from torchlift.finding import DeleteStatement, DropOperand, KeepBranch, ReplaceExpression, Rewrite, Template
 from torchlift.rules.analysis.places.attached_comments import comments_above
+from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.hints.annotated_values import takes_any
-from torchlift.rules.torchscript.hints.hint_conditions import Flag, is_truth, settle
+from torchlift.rules.torchscript.hints.hint_conditions import Flag, absent, is_truth, settle
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -18,6 +19,19 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 class CannotFold(Exception):
     """A condition that keeps its question; the message is a clause that says why."""
+
+
+def unasked(
+    context: Context, test: ast.expr, owner: ast.AST | None, asked: frozenset[str]
+) -> tuple[tuple[Rewrite, ...], str | None]:
+    """Rewrites after which a condition does not ask any of some functions, which are False, or a clause that says why there are none.
+
+    For `Context.once`: it is the same for all that ask in the condition.
+    """
+    try:
+        return without_question(context.view, test, owner, absent(context.view, asked)), None
+    except CannotFold as reason:
+        return (), str(reason)
 
 
 def without_question(view: ModuleView, test: ast.expr, owner: ast.AST | None, flag: Flag) -> tuple[Rewrite, ...]:
