@@ -13,6 +13,7 @@ from torchlift.rules.torchscript.captures.dead_branch import dead_branch, is_sil
 from torchlift.rules.torchscript.captures.plain_module import plain_module
 from torchlift.rules.torchscript.captures.script_of_module import finding_of
 from torchlift.rules.torchscript.captures.trace_plan import plan_trace, traced_module
+from torchlift.rules.torchscript.captures.writing_program import or_whole_file
 from torchlift.rules.torchscript.examples.trace_examples import EXAMPLES
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
@@ -59,6 +60,10 @@ _MESSAGE = f"`torch.jit.trace`: {SINCE}. Its successor for a module with example
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
+    yield from or_whole_file(_check(use, context), use, context)
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if isinstance(use.node, ast.alias) and use.kind == "import":
         return

@@ -13,6 +13,7 @@ from torchlift.rules.torchscript.captures import artifact_sites
 from torchlift.rules.torchscript.captures.dead_branch import dead_branch, is_silent
 from torchlift.rules.torchscript.captures.script_of_module import finding_of, script_of_module
 from torchlift.rules.torchscript.captures.switched_names import switched_name
+from torchlift.rules.torchscript.captures.writing_program import or_whole_file
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.scripted_classes import CLASSES
 from torchlift.rules.torchscript.compilers.scripted_classes import scripted_class as class_of
@@ -89,6 +90,10 @@ _NAME = f"`torch.jit.script`: {SINCE}."
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
+    yield from or_whole_file(_check(use, context), use, context)
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if (dead := dead_branch(use, context, "TL102", _NAME)) is not None:
         yield dead

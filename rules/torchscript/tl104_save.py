@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
+from torchlift.rules.torchscript.captures.writing_program import or_whole_file
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.rules.torchscript.values.made_by import maker_of
@@ -33,6 +34,10 @@ _MESSAGE = f"`torch.jit.save`: {SINCE}. `torch.export.save` writes an `ExportedP
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
+    yield from or_whole_file(_check(use, context), use, context)
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if isinstance(use.node, ast.alias):
         return

@@ -40,7 +40,7 @@ def tidied(project: Project, before: ModuleView, new: SourceText) -> SourceText:
     known = {key for key, _ in _shapes(project, before)}
     for _ in range(_ROUNDS):
         view = ModuleView(before.path, new, new.parse(), before.module, project.wrappers)
-        if _lost_its_tests(project, before, view):
+        if _lost_its_tests(project, before, view) or _lost_all(project, before, view):
             return replace(new, text="")
         found = [rewrites for key, rewrites in _shapes(project, view) if key not in known]
         agreed = agree(found, lambda rewrites: build_edits(view, rewrites))  # noqa: B023 - it is called in this round
@@ -256,6 +256,13 @@ def _lost_its_tests(project: Project, before: ModuleView, after: ModuleView) -> 
     stem = file.removesuffix(".py")
     named = re.compile(rf"\bimport\b.*\b{re.escape(stem)}\b|\bfrom\s+[\w.]*\b{re.escape(stem)}\s+import\b".encode())
     return not any(named.search(project.data(path)) for path in project.files_holding(stem) if path != before.path)
+
+
+def _lost_all(project: Project, before: ModuleView, after: ModuleView) -> bool:
+    """Whether nothing is left of a file that no other names."""
+    stem = before.path.rpartition("/")[2].removesuffix(".py")
+    gone = bool(before.tree.body) and not after.tree.body and not before.is_package
+    return gone and all(path == before.path for path in project.files_holding(stem, whole=True))
 
 
 def _is_shell(node: ast.stmt) -> bool:

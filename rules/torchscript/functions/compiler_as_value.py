@@ -86,7 +86,9 @@ def _alias(use: Use, target: ast.Name, statement: ast.Assign, context: Context) 
         return UseAdvice(None, _delete(view, statement, Safety.SAFE))
     if len(bound) == 1:
         return UseAdvice(f"It goes with the last use of `{target.id}`; each is reported where it stands.")
-    return _in_its_place(use, context)
+    # Beside `name = torch.compile` this is the way without it: for an older torch, or for who switched it off.
+    compiles = any(item.value is not None and view.certain_name(item.value) == "torch.compile" for item in bound)
+    return _in_its_place(use, context, compiles=not compiles)
 
 
 def is_used(view: ModuleView, binding: Binding, context: Context) -> bool:
@@ -100,13 +102,13 @@ def is_used(view: ModuleView, binding: Binding, context: Context) -> bool:
     return binding.scope.kind == "module" and any(not means_its_own(project, path, name) for path in others)
 
 
-def _in_its_place(use: Use, context: Context) -> UseAdvice:
+def _in_its_place(use: Use, context: Context, *, compiles: bool = True) -> UseAdvice:
     """A function that gives back what it is given, or `torch.compile`."""
     view = context.view
     assert isinstance(use.node, ast.expr)
     imports: tuple[Rewrite, ...] = ()
     text, title = _AS_IT_IS, "Put a function in its place that gives back what it is given"
-    if context.settings.torchscript.speed == "compile":
+    if compiles and context.settings.torchscript.speed == "compile":
         spelling = view.spell("torch.compile", use.node, use)
         if spelling is not None:
             text, title, imports = spelling.text, "Put `torch.compile` in its place", tuple(spelling.imports)

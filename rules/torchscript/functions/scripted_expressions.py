@@ -16,19 +16,10 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.values.number_ranges import Range, combined, range_of
 from torchlift.rules.analysis.values.type_comments import comment_types
-from torchlift.rules.torchscript.facts.scripted_operations import (
-    ATTRIBUTES,
-    MATH_CONSTANTS,
-)
+from torchlift.rules.torchscript.facts.scripted_operations import ATTRIBUTES, MATH_CONSTANTS
+from torchlift.rules.torchscript.functions import value_kinds
 from torchlift.rules.torchscript.functions.known_differences import changes, draws, is_rebound, may_wrap
-from torchlift.rules.torchscript.functions.value_kinds import (
-    NUMBERS,
-    TENSORS,
-    is_dtype,
-    is_switch,
-    is_wide,
-    parameter_kind,
-)
+from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_dtype, parameter_kind
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -180,7 +171,7 @@ class ExpressionReader(ABC):
         Raises:
             NotRead: it was not read.
         """
-        if not is_switch(self.view, node, self.kinds):
+        if not value_kinds.is_switch(self.view, node, self.kinds):
             self.branch(node)
         if self.kind(node) not in {"bool", "tensor", "floating", "unknown"}:
             raise NotRead("the function branches on something that is no condition")
@@ -305,6 +296,10 @@ class ExpressionReader(ABC):
     def _binary(self, node: ast.BinOp) -> str:
         op = node.op
         left, right = self.kind(node.left), self.kind(node.right)
+        if isinstance(op, ast.Add) and value_kinds.mixes_size(self.view, (left, node.left), (right, node.right)):
+            self.facts.fails.append(
+                f"`{self.text(node)}` adds a list to a `torch.Size`, which raises in Python (line {node.lineno})"
+            )
         if isinstance(op, ast.Mod) and left == "unknown" and changes(node.left):
             raise Differs(f"`{self.text(node)}` computes its left side twice in TorchScript")
         for kind, other, number in ((left, right, node.right), (right, left, node.left)):
@@ -330,7 +325,7 @@ class ExpressionReader(ABC):
                 isinstance(op, ast.Sub)
                 and left == "float"
                 and right != "floating"
-                and not is_wide(self.view, node.right, self.wide)
+                and not value_kinds.is_wide(self.view, node.right, self.wide)
             ):
                 raise Differs(
                     f"`{self.text(node)}` wraps around in TorchScript if the tensor holds bytes (`torch.uint8`)"
@@ -390,6 +385,8 @@ class ExpressionReader(ABC):
 
     def _compare(self, node: ast.Compare, op: ast.cmpop, right_node: ast.expr) -> str:
         left, right = self.kind(node.left), self.kind(right_node)
+        if value_kinds.mixes_size(self.view, (left, node.left), (right, right_node)):
+            raise Differs(f"`{self.text(node)}` compares a `torch.Size` with a list, which are never equal in Python")
         if "unknown" in {left, right}:
             return "unknown"
         if isinstance(op, (ast.Is, ast.IsNot)) and right == "none":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Set
 
 from torchlift.rules.torchscript.facts.scripted_operations import WIDENING
@@ -71,6 +72,18 @@ def is_wide(view: ModuleView, node: ast.expr, wide: Set[str]) -> bool:
         case ast.Call(func=ast.Attribute(value=value, attr=attr), args=arguments):
             first = arguments[:1] if view.certain_name(node.func).startswith("torch.") else [value]
             return attr in WIDENING or (attr in _SAME_DTYPE and any(is_wide(view, one, wide) for one in first))
+    return False
+
+
+def mixes_size(view: ModuleView, left: tuple[str, ast.expr], right: tuple[str, ast.expr]) -> bool:
+    """Whether one of two values, given as kind and expression, is a shape and the other a list: one type in TorchScript."""
+    for (kind, _), (_, other) in ((left, right), (right, left)):
+        binding = view.definition(other)
+        annotation = binding.node.annotation if binding is not None and isinstance(binding.node, ast.arg) else None
+        listed = annotation is not None and re.match(r"(?:typing\.)?[Ll]ist\b", view.text(annotation)) is not None
+        value = binding.value if binding is not None and binding.kind == "assign" else other
+        if kind == "shape" and (listed or isinstance(value, (ast.List, ast.ListComp))):
+            return True
     return False
 
 

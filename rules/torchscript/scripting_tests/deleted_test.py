@@ -8,6 +8,7 @@ from torchlift.finding import DeleteStatement, Rewrite
 from torchlift.project import Project
 from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.scripting_tests.checks import STEPS_ASIDE
 from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode
 from torchlift.rules.torchscript.scripting_tests.scripting_helpers import may_mean
@@ -35,9 +36,26 @@ def deleted(view: ModuleView, function: FunctionNode, project: Project) -> tuple
         if not isinstance(statement, ast.Expr) or statement.value is not call or not isinstance(call, ast.Call):
             raise StillNeeded(f"`{function.name}` is used on line {read.lineno}, too")
         rewrites.append(DeleteStatement(view.span(statement)))
+    if (asked := _asked_for(view, view.parent(function), function.name, project)) is not None:
+        raise StillNeeded(f"{asked} is abstract, and no test of the class runs without one")
     if not isinstance(view.parent(function), ast.ClassDef) and _imported(view, function, project):
         raise StillNeeded(f"`{function.name}` may be imported by other files")
     return tuple(rewrites)
+
+
+def _asked_for(view: ModuleView, owner: ast.AST | None, name: str, project: Project, steps: int = 6) -> str | None:
+    """`path:line` of the abstract method of a base of `owner` that a method of this name is for."""
+    for base in owner.bases if isinstance(owner, ast.ClassDef) and steps else ():
+        found = definition_of(view, base, project, ast.ClassDef)
+        if found is None:
+            continue
+        home, node = found
+        own = next((item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == name), None)
+        if own is not None and any("abstract" in ast.unparse(decorator) for decorator in own.decorator_list):
+            return f"`{node.name}.{name}` ({home.path}:{own.lineno})"
+        if own is None and (above := _asked_for(home, node, name, project, steps - 1)) is not None:
+            return above
+    return None
 
 
 def overrides(view: ModuleView, function: FunctionNode, project: Project) -> list[tuple[str, DeleteStatement]]:

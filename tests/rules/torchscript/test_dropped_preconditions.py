@@ -54,6 +54,8 @@ def test_dump(tmp_path, dump):
 """
 
 FOR_REVIEW = {
+    "a shape that is compared with a list": (
+        "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    if x.shape == [2, 3]:\n        return x + 1.5\n    return x\n"}),
     "an attribute is a pair to plain code": (
         "TL102", {"a.py": HEAD + ATTRIBUTE.format(base="torch.nn.Module", mark="") + CAPTURE}),
     "an attribute of a ScriptModule": (
@@ -129,6 +131,15 @@ class Robot:
         return self._stream(scripted)
 """
 MUST_STAY = {
+    "a list behind a shape": (
+        "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    return torch.zeros(x.shape + [3], device=x.device)\n"}),
+    "a list behind a name for a part of a shape": (
+        "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(x, more: list[int]):\n    shape = x.shape[:-1]\n    return x.new_zeros(shape + more)\n"}),
+    "a test that an abstract base asks for": (
+        "TL102",
+        {"test_a.py": "from base import Base\n\n\n" + HEAD + MODULE + "\n\nclass TestNet(Base):\n    def test_net(self):\n        assert Net()(1) == 2\n\n"
+                      "    def test_jit(self):\n        torch.jit.script(Net())\n",
+         "base.py": "from abc import ABC, abstractmethod\n\n\nclass Base(ABC):\n    @abstractmethod\n    def test_jit(self): ...\n"}),
     "an ONNX exporter of torch's own traces what tests give it": (
         "TL118",
         {"a.py": HEAD + "def grad(x):\n    return x if torch.jit.is_tracing() else x * 3\n",

@@ -1,0 +1,44 @@
+"""A program that only writes TorchScript is offered for removal as a whole, and no other file is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from example_project import all_findings, analyse_files, new_bytes
+
+from torchlift.finding import Safety
+from torchlift.torchscript_intent import DROP
+
+PROGRAM = (
+    "#!/usr/bin/env python3\nimport argparse\n\nimport torch\n\n\ndef main():\n    parser = argparse.ArgumentParser()\n"
+    "    parser.add_argument('out')\n    args = parser.parse_args()\n    net = torch.load('net.pt').eval()\n"
+    "    traced = torch.jit.trace(net, torch.rand(2, 3))\n    traced.save(args.out)\n    print('done')\n\n\n"
+    "if __name__ == '__main__':\n    main()\n"
+)
+STAYS = {
+    "the user has not said that TorchScript goes": ({"tools/to_ts.py": PROGRAM}, False),
+    "it saves weights, too": ({"tools/to_ts.py": PROGRAM.replace("print('done')", "torch.save(net.state_dict(), 'w.pt')")}, True),
+    "it exports to ONNX, too": (
+        {"tools/to_ts.py": PROGRAM.replace("print('done')", "torch.onnx.export(net, (args,), 'net.onnx', dynamo=True)")},
+        True,
+    ),
+    "README names it": ({"tools/to_ts.py": PROGRAM, "README.md": "Run `python tools/to_ts.py net.ts`.\n"}, True),
+    "another file imports it": ({"tools/to_ts.py": PROGRAM, "b.py": "from tools.to_ts import main\n\nmain()\n"}, True),
+    "it is part of a package": ({"tools/__init__.py": "", "tools/to_ts.py": PROGRAM}, True),
+    "it is no program": ({"tools/to_ts.py": PROGRAM.partition("\n\n\nif __name__")[0] + "\n"}, True),
+}  # fmt: skip
+
+
+def test_a_program_that_only_writes_torchscript_is_offered_for_removal(tmp_path: Path) -> None:
+    result = analyse_files(tmp_path, {"tools/to_ts.py": PROGRAM}, unsafe=True, torchscript=DROP)
+    (finding,) = [one for one in all_findings(result) if one.code == "TL101"]
+    assert finding.safety is Safety.UNSAFE and "does nothing but write TorchScript" in (finding.help or "")
+    assert new_bytes(result, "tools/to_ts.py") == b""
+
+
+@pytest.mark.parametrize(("files", "drops"), STAYS.values(), ids=STAYS)
+def test_any_other_file_stays(files: dict[str, str], drops: bool, tmp_path: Path) -> None:
+    result = analyse_files(tmp_path, files, unsafe=True, **({"torchscript": DROP} if drops else {}))
+    assert new_bytes(result, "tools/to_ts.py") != b""
+    assert not any("Delete the file" in one.fix.title for one in all_findings(result) if one.fix is not None)
