@@ -34,7 +34,7 @@ def newest_named(text: str, lowest: TorchVersion) -> tuple[str, TorchVersion] | 
     """The name of torch in a text that came last, with its release, if that is above `lowest` and not named in the text."""
     known = newer_names()
     named: dict[str, TorchVersion] = {}
-    for spelled in _SPELLED.findall(text):
+    for spelled in dict.fromkeys(_SPELLED.findall(text)):
         parts = spelled.split(".")
         for end in range(len(parts), 1, -1):
             name = ".".join(parts[:end])
