@@ -273,11 +273,11 @@ def _with_fix_settled(finding: Finding, use: Use, view: ModuleView, settings: Se
         place = settings.min_torch_pinned.partition(",")[0]
         return finding.without_fix(
             f"The fix needs torch>={fix.needs}, and {place} pins torch {settings.min_torch}. "
-            f"`--min-torch {fix.needs}` offers it, for a project that runs on nothing older any more."
+            f"`--min-torch {fix.needs}` says that it runs on nothing older any more."
         )
     return finding.without_fix(
         f"The fix needs torch>={fix.needs} and this project {settings.supports}. "
-        f"`--min-torch {fix.needs}` offers it, for a project that runs on nothing older any more."
+        f"`--min-torch {fix.needs}` says that it runs on nothing older any more."
     )
 
 

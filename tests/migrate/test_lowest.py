@@ -247,13 +247,13 @@ def test_what_the_project_is_run_with_may_be_out_of_date_so_that_a_fix_above_it_
 def test_a_fix_above_a_requirement_is_withheld(tmp_path: Path) -> None:
     result = checked(tmp_path, {"a.py": TRACE, "requirements.txt": "torch>=2.3\n"})
     [finding] = [finding for outcome in result.outcomes for finding in outcome.left]
-    assert finding.fix is None and "`--min-torch 2.5` offers it" in (finding.help or "")
+    assert finding.fix is None and "`--min-torch 2.5` says that" in (finding.help or "")
 
 
 def test_a_fix_above_an_exact_pin_is_withheld(tmp_path: Path) -> None:
     result = checked(tmp_path, {"a.py": TRACE, "requirements.txt": "torch==2.3.1\n"})
     [finding] = [item for outcome in result.outcomes for item in outcome.left if item.path == "a.py"]
-    assert finding.fix is None and "requirements.txt:1 pins torch 2.3.1. `--min-torch 2.5` offers it" in (
+    assert finding.fix is None and "requirements.txt:1 pins torch 2.3.1. `--min-torch 2.5` says that" in (
         finding.help or ""
     )
 
@@ -262,7 +262,7 @@ def test_a_fix_above_one_of_several_pins_names_the_lowest(tmp_path: Path) -> Non
     pins = {"requirements.txt": "torch==2.3.1\n", "requirements-gpu.txt": "torch==2.4.0\n"}
     result = checked(tmp_path, {"a.py": TRACE, **pins})
     [finding] = [item for outcome in result.outcomes for item in outcome.left if item.path == "a.py"]
-    assert "and requirements.txt:1 pins torch 2.3.1. `--min-torch 2.5` offers it" in (finding.help or "")
+    assert "and requirements.txt:1 pins torch 2.3.1. `--min-torch 2.5` says that" in (finding.help or "")
 
 
 @pytest.mark.parametrize(
