@@ -17,7 +17,7 @@ from torchlift.rules.analysis.places.possible_callers import Found, called_where
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.project.installable import packaging_of
 from torchlift.rules.analysis.project.same_program import in_one_program
-from torchlift.rules.torchscript.functions.dtype_choices import chooses_dtypes
+from torchlift.rules.torchscript.compilers.dtype_choices import chooses_dtypes
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 

@@ -213,7 +213,7 @@ def _sets(name: str, source: SourceText, kind: TextKind | None) -> list[PinSet]:
     if kind == "requirements":
         read = read_requirements(view)
         if name.rpartition("/")[2].startswith("conda"):  # what `conda install --file` is given
-            read = replace(read, pins=tuple(replace(pin, notation="conda") for pin in read.pins))
+            read = replace(read, pins=[replace(pin, notation="conda") for pin in read.pins])
         return [read]
     environment = read_conda(view)
     return [environment] if environment is not None else []

@@ -9,7 +9,7 @@ import pytest
 from torch_programs import TorchPrograms
 
 from torchlift.project import Project
-from torchlift.rules.torchscript.functions.dtype_choices import chooses_dtypes
+from torchlift.rules.torchscript.compilers.dtype_choices import chooses_dtypes
 
 _UNTOUCHED = {
     "slices": "return x[1:, :2]",
