@@ -59,7 +59,7 @@ class FileOutcome:
     @property
     def is_removed(self) -> bool:
         """Whether the fixes took away all that the file held, so that the file goes; an `__init__.py` stays, empty."""
-        emptied = self.new_text is not None and not self.new_text.strip() and bool(self.source.text.strip())
+        emptied = self.new_text == "" and bool(self.source.text.strip())
         return emptied and self.path.rpartition("/")[2] != "__init__.py" and not is_notebook(self.path)
 
     @property

@@ -59,8 +59,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     asked = view.parent(call)
     attribute = asked.attr if isinstance(asked, ast.Attribute) else ""
-    if attribute not in _ALIKE | _OTHERS | _GONE and not _is_tensor(view, use.node.value):
-        return
+    sure = _is_tensor(view, use.node.value)
+    if not sure and (attribute not in _ALIKE | _OTHERS | _GONE or context.project.files_holding("def storage")):
+        return  # a class of the project may have a `storage` of its own
     message = "`.storage()` of a tensor gives a TypedStorage, which is deprecated and warns since torch 2.0."
     span = view.span(call)
     if attribute in _GONE:
@@ -114,6 +115,11 @@ EXAMPLES = (
         "something else's storage",
     ),
     Ok("import torch\n\n\ndef f(tensor: Client):\n    return tensor.storage()\n", "an annotation that says otherwise"),
+    Ok(
+        "import torch\n\n\nclass Bucket:\n    def storage(self):\n        return self.memory\n\n    def same(self, x):\n"
+        "        return self.storage().data_ptr() == x.untyped_storage().data_ptr()\n",
+        "a class of the project that has a storage of its own",
+    ),
     Ok("import torch\n\n\ndef f(a):\n    return a.untyped_storage().data_ptr()\n", "the new method"),
     Ok(
         "import torch\n\n\ndef f(cloud):\n    return cloud.storage().upload(torch.ones(1))\n",

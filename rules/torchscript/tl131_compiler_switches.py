@@ -63,7 +63,7 @@ RULE = Rule(
     targets=(*sorted(_CONTEXTS | _SETTERS | _READS | _WHOLE_COMPILER), *ENVIRONMENT),
     triggers=("jit", "_C & _jit_", "_C & _set_graph_executor_optimize", "_C & _debug_set_", *ENVIRONMENT),
     severity=Severity.WARNING,
-    collectors=(*scripting_uses.COLLECTORS, runtime_uses.COLLECTOR),
+    collectors=(*scripting_uses.COLLECTORS, runtime_uses.COLLECTOR, runtime_uses.ALONE),
     examples=EXAMPLES,
     sources=(
         *SOURCES,
@@ -154,7 +154,9 @@ def _dropped(use: Use, place: UsePlace, message: str, context: Context) -> Itera
             return
         rewrites = tuple(DeleteStatement(view.span(item), stale_above(view, item)) for item in row)
         title = title if len(row) == 1 else f"Remove {len(row)} settings"
-    doubt = None if use.target == "torch.jit.strict_fusion" else assumption(project)
+    left = runtime_uses.first_runtime_use(project, view.path)
+    doubt = f"{left} may still run TorchScript, which then chooses as it does by itself" if left is not None else None
+    doubt = doubt or (None if use.target == "torch.jit.strict_fusion" else assumption(project))
     safety = Safety.SAFE if doubt is None else Safety.UNSAFE
     review = None if doubt is None else f"Needs review: {doubt}."
     yield Finding("TL131", view.path, span, message, Severity.WARNING, review, Fix(title, safety, rewrites))

@@ -54,7 +54,7 @@ def test_other_hard_links_are_named(tmp_path: Path) -> None:
 
 
 def emptied(path: str, text: str = "import torch\n") -> FileOutcome:
-    return FileOutcome(path, SourceText(text), new_text="\n")
+    return FileOutcome(path, SourceText(text), new_text="")
 
 
 def applied(folder: Path, *outcomes: FileOutcome) -> RunResult:

@@ -130,7 +130,7 @@ def test_patch_gives_exactly_the_new_bytes(case: str, tmp_path: Path) -> None:
 def test_a_file_that_is_removed_is_gone_when_the_patch_is_applied(tool: tuple[str, ...], repository: Path) -> None:
     if shutil.which(tool[0]) is None:
         pytest.skip(f"{tool[0]} is not installed")
-    outcome = outcome_of(b"import torch\n", "\n", "test_script.py")
+    outcome = outcome_of(b"import torch\n", "", "test_script.py")
     (repository / "test_script.py").write_bytes(b"import torch\n")
     call(repository, *tool, patch=patch_bytes(outcome))
     assert not (repository / "test_script.py").exists()

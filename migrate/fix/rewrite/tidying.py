@@ -40,8 +40,10 @@ def tidied(project: Project, before: ModuleView, new: SourceText) -> SourceText:
     known = {key for key, _ in _shapes(project, before)}
     for _ in range(_ROUNDS):
         view = ModuleView(before.path, new, new.parse(), before.module, project.wrappers)
-        if _lost_its_tests(project, before, view) or _lost_all(project, before, view):
+        if _lost_its_tests(project, before, view):
             return replace(new, text="")
+        if before.tree.body and not view.tree.body:
+            return replace(new, text=new.text.strip("\n") + "\n" if _is_named(project, before) else "")
         found = [rewrites for key, rewrites in _shapes(project, view) if key not in known]
         agreed = agree(found, lambda rewrites: build_edits(view, rewrites))  # noqa: B023 - it is called in this round
         if not agreed.edits:
@@ -258,11 +260,15 @@ def _lost_its_tests(project: Project, before: ModuleView, after: ModuleView) -> 
     return not any(named.search(project.data(path)) for path in project.files_holding(stem) if path != before.path)
 
 
-def _lost_all(project: Project, before: ModuleView, after: ModuleView) -> bool:
-    """Whether nothing is left of a file that no other names."""
-    stem = before.path.rpartition("/")[2].removesuffix(".py")
-    gone = bool(before.tree.body) and not after.tree.body and not before.is_package
-    return gone and all(path == before.path for path in project.files_holding(stem, whole=True))
+def _is_named(project: Project, view: ModuleView) -> bool:
+    """Whether something else of the project names a file, a command or an entry point among it, or may find it without its name."""
+    stem = view.path.rpartition("/")[2].removesuffix(".py")
+    return (
+        view.is_package
+        or stem in {"__main__", "conftest", "setup"}
+        or any(path != view.path for path in project.files_holding(stem, whole=True))
+        or bool(project.mentions(stem, (view.path,)))
+    )
 
 
 def _is_shell(node: ast.stmt) -> bool:

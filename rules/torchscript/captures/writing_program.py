@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -53,18 +52,15 @@ def _is_guard(statement: ast.stmt) -> bool:
 
 
 def _is_named(context: Context) -> bool:
-    """Whether something else in the project names the file or its module, or may import it as part of a package."""
+    """Whether another file of the project holds the name of the file, or it may be imported as part of a package."""
     view, project = context.view, context.project
     folder, _, file = view.path.rpartition("/")
     stem = file.removesuffix(".py")
-    imported = re.compile(rf"^\s*(?:from|import)\b.*\b{re.escape(stem)}\b".encode(), re.MULTILINE)
-    others = [path for path in project.files_holding(stem, whole=True) if path != view.path]
     packaged = folder and project.view(f"{folder}/__init__.py") is not None
     return bool(
         packaged
-        or project.mentions(file, (view.path,))
-        or project.mentions(f"{view.module}:", (view.path,))
-        or any(imported.search(project.data(path)) for path in others)
+        or any(path != view.path for path in project.files_holding(stem, whole=True))
+        or project.mentions(stem, (view.path,))
     )
 
 

@@ -11,29 +11,33 @@ from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.search.parties import Sighting
 from torchlift.view import ModuleView
 
-_LOADING = frozenset(
+# What opens TorchScript among other files.
+_MIXED = frozenset({"torch.hub.load", "torch.package.PackageImporter", "torch.load"})
+_ALONE = frozenset(
     {
         "torch.jit.load",
         "torch.jit.jit_module_from_flatbuffer",
         "torch.jit.mobile",
         "torch.jit.script_if_tracing",
         "torch.jit._script_if_tracing",
-        "torch.hub.load",
-        "torch.package.PackageImporter",
-        "torch.load",
         *bindings("mobile"),
     }
 )
+_LOADING = _ALONE | _MIXED
 
 
-def _collect(view: ModuleView) -> int | None:
+def _collect(view: ModuleView, targets: frozenset[str] = _LOADING) -> int | None:
     """Line of the first place in one file that may load TorchScript code."""
-    for use in view.uses(_LOADING) if not view.is_stub else ():
+    for use in view.uses(targets) if not view.is_stub else ():
         if use.kind in {"import", "annotation", "isinstance", "string"}:
             continue
         if use.target != "torch.load" or (use.call is not None and _may_be_torchscript(use.call)):
             return use.node.lineno
     return None
+
+
+def _collect_alone(view: ModuleView) -> int | None:
+    return _collect(view, _ALONE)
 
 
 def _may_be_torchscript(call: ast.Call) -> bool:
@@ -55,16 +59,14 @@ COLLECTOR = Collector(
 )
 
 
+ALONE = Collector("torchscript.loading alone", ("jit", "_C & load"), _collect_alone, _ALONE)
+
+
 def first_runtime_use(project: Project, near: str) -> str | None:
     """The place in the project, nearest to the file `near`, that scripts, traces or loads TorchScript code."""
     return nearest((*uses(project, tracing=True), *project.records(COLLECTOR).items()), near)
 
 
 def first_torchscript_use(project: Project, near: str) -> str | None:
-    """As `first_runtime_use`, without what opens TorchScript among other files: the user said that there is none."""
-    loads = {
-        path: line
-        for path, line in project.records(COLLECTOR).items()
-        if b"jit" in project.data(path).split(b"\n")[line - 1] or b"jit.load" in project.data(path)
-    }
-    return nearest((*uses(project, tracing=True), *loads.items()), near)
+    """As `first_runtime_use`, without what opens TorchScript among other files."""
+    return nearest((*uses(project, tracing=True), *project.records(ALONE).items()), near)
