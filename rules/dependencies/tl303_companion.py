@@ -20,7 +20,7 @@ from torchlift.rules.dependencies.installed.reading import (
     severity_in,
     torch_of,
 )
-from torchlift.rules.dependencies.wheels.companions import can_go_together, companion_of, torch_for
+from torchlift.rules.dependencies.wheels.companions import COMPANIONS, can_go_together, companion_of, torch_for
 from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.view import Use
 from torchlift.view.text import TextView
@@ -45,7 +45,6 @@ RULE = Rule(
     sources=("METADATA of the wheels of torch, torchvision and torchaudio on PyPI, 2026-11-21",),
 )
 
-_COMPANIONS = ("torchvision", "torchaudio", "triton")
 _OF_PYTORCH = lazy_pattern(r"(?:cpu|cu\d+|rocm[\d.]+|xpu)(?:\..*)?")
 
 
@@ -66,10 +65,10 @@ def _in_tree(view: TextView, item: PinSet, context: TextContext) -> Iterator[Fin
     for path, pin in others:
         if pin.name == "torch" and not torch:
             for own in item.pins:
-                if own.name in _COMPANIONS and _contradict(pin, own):
+                if own.name in COMPANIONS and _contradict(pin, own):
                     finding = _finding(view.path, pin, own, context.project, fixable=True)
                     yield replace(finding, message=f"{finding.message} torch is asked for in {path}.")
-        elif pin.name in _COMPANIONS and len(torch) == 1 and not item.named(pin.name) and _contradict(torch[0], pin):
+        elif pin.name in COMPANIONS and len(torch) == 1 and not item.named(pin.name) and _contradict(torch[0], pin):
             finding = _finding(view.path, torch[0], pin, context.project, fixable=False)
             message = f"{finding.message} {pin.name} is asked for in {path}."
             yield replace(finding, span=torch[0].span, message=message)
@@ -96,7 +95,7 @@ def _in_set(path: str, item: PinSet, project: Project, *, fixable: bool) -> Iter
         torch = torch_of(group)
         if torch is None:
             continue
-        for name in _COMPANIONS:
+        for name in COMPANIONS:
             pins = [pin for pin in group if pin.name == name]
             if len(pins) == 1 and _contradict(torch, pins[0]):
                 yield _finding(path, torch, pins[0], project, fixable=fixable)

@@ -12,14 +12,13 @@ from torchlift.finding import Group
 from torchlift.project import Project
 from torchlift.rules.dependencies.installed.reading import sets_of
 from torchlift.rules.dependencies.wheels.builds import Line, allows, is_named_in, spelled, target_line
-from torchlift.rules.dependencies.wheels.companions import can_go_together, known_releases
+from torchlift.rules.dependencies.wheels.companions import COMPANIONS, can_go_together, known_releases
 from torchlift.rules.rule import Settings
 from torchlift.source import UnreadableSource
 from torchlift.versions import TorchVersion
 from torchlift.view.text import TextView, read_text, text_kind
 
 _UPPER = frozenset({"==", "===", "<", "<=", "~="})
-_COMPANIONS = ("torchvision", "torchaudio", "triton")
 _FILES = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "constraints.txt", "Dockerfile")
 
 
@@ -48,7 +47,7 @@ def holds(pin: Pin, target: Line) -> bool:
         return not any(
             allows(pin.specifier, version) for version in (*later, f"{target[0]}.{target[1] + 1}.0", "2.99.0")
         )
-    if pin.name not in _COMPANIONS or pin.notation == "conda":
+    if pin.name not in COMPANIONS or pin.notation == "conda":
         return False
     oldest = line_in(known_releases(pin.name)[0])
     if any(clause.operator in _UPPER and line_in(clause.version) < oldest for clause in pin.clauses):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torchlift.dependencies.images import old_system, read_images
 from torchlift.dependencies.pin import Clause, Pin
-from torchlift.dependencies.pin_set import Index, PinSet
+from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Fix, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
@@ -157,6 +157,9 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> st
         return "the conditions beside the versions are taken to hold for the new ones too."
     if any(_raised(pin, wheel.version if pin.is_torch else companion_of(pin.name, wheel.version)) for pin in family):
         return "the upper bound is taken to be caution, and not to know of a break."
+    deciding = next((pin for pin in family if pin.exact), None)
+    if torch and deciding and not (any(pin.exact for pin in torch) or wheel.for_gpus or wheel.build == "cpu"):
+        return f"with `{deciding.text}` the torch that is left open moves too, and no image or other list is taken to bring one."
     newest = max(lines_of(wheel.build), default=wheel.line)
     if item.indexes and not any(pin.clauses for pin in torch) and newest > target_line(settings.target):
         return f"without a version this index gives torch {spelled(newest)}, which is newer than what the project moves to."
@@ -247,7 +250,10 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
     if len({index.build for index in item.indexes}) > 1:
         raise _Obstacle("It names several CUDA indexes, one for each kind of machine, so nothing is rewritten.")
     for index in item.indexes:
-        _check_index(index, wheel)
+        if index.file:
+            raise _Obstacle("The address is that of one file, so nothing is rewritten.")
+        if index.channel:
+            raise _Obstacle(f"The index is that of {index.channel} builds, so nothing is rewritten.")
     _check_image(view, wheel)
     if (said := said_for(view, item.span)) is not None:
         raise _Obstacle(f"The text beside it says for what it is ({said}), so nothing is rewritten.")
@@ -364,13 +370,6 @@ def bound_beside(view: TextView) -> str | None:
                 return pin.name
     found = _VERSION_OF_ANOTHER.search(view.code)
     return found[1] if found else None
-
-
-def _check_index(index: Index, wheel: Wheel) -> None:
-    if index.file:
-        raise _Obstacle("The address is that of one file, so nothing is rewritten.")
-    if index.channel:
-        raise _Obstacle(f"The index is that of {index.channel} builds, so nothing is rewritten.")
 
 
 def _pages(view: TextView, item: PinSet, wheel: Wheel) -> list[ReplaceText]:

@@ -10,6 +10,7 @@ from torchlift.dependencies.pin import Pin
 from torchlift.rules.dependencies.wheels.builds import allows
 from torchlift.wheels.tables import table
 
+COMPANIONS = ("torchvision", "torchaudio", "triton")
 _OPEN_SINCE = {"torchvision": ("0.29.0", "2.14.0"), "torchaudio": ("2.11.0", "2.11.0")}
 """From this release on a companion allows later releases of torch as well, beginning with this one. Source: METADATA of
 torchvision 0.29.1 (`torch>=2.14.0`) and torchaudio 2.11.0 (no torch), read 2026-11-21."""
@@ -40,6 +41,12 @@ def companion_of(name: str, torch: str) -> str | None:
         return pinned[2:] if isinstance(pinned, str) and pinned[:2] in {"==", "~="} else None
     found = row.get(name)
     return found if isinstance(found, str) else None
+
+
+def belongs(pin: Pin, torch: str) -> bool:
+    """Whether a requirement of a companion allows the one that belongs to a release of torch; False where none is known."""
+    version = companion_of(pin.name, torch)
+    return version is not None and allows(pin.specifier, version)
 
 
 def companions_named(pins: Iterable[Pin], torch: str) -> str:

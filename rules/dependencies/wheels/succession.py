@@ -17,6 +17,7 @@ from torchlift.rules.dependencies.wheels.builds import (
     spelled,
     target_line,
 )
+from torchlift.rules.dependencies.wheels.companions import COMPANIONS, belongs
 from torchlift.rules.dependencies.wheels.hardware import Wheel, advice
 from torchlift.rules.rule import Settings
 from torchlift.wheels import drivers
@@ -118,10 +119,12 @@ def release_of(settings: Settings) -> str | None:
 
 
 def _line_asked(item: PinSet) -> Line | None:
-    """The newest release line that the set asks for."""
+    """The newest release line that the set asks for: a companion decides it where torch's own requirement is open."""
     torch = item.named("torch")
     found = allowed(torch[0].specifier) if len(torch) == 1 and torch[0].clauses else ()
-    return line_of(found[-1]) if found else None
+    beside = [] if torch and torch[0].exact else [pin for pin in item.pins if pin.name in COMPANIONS and pin.clauses]
+    newest = next((one for one in reversed(found) if all(belongs(pin, one) for pin in beside)), None)
+    return line_of(newest) if newest else None
 
 
 def _from_pypi(version: str, old: Line | None, platform: Platform) -> Wheel:

@@ -340,3 +340,24 @@ def test_requirements_are_one_list_where_they_share_an_index(index: str, lists: 
     text = f'[project]\ndependencies = ["torch>=2.1"]\noptional-dependencies.sound = ["torchaudio>=2.1"]\n{index}'
     (item,) = sets_of(TextView("pyproject.toml", "toml", SourceText(text)))
     assert [len(pins) for pins in lists_of(item)] == [2 // lists] * lists
+
+
+@pytest.mark.parametrize(
+    ("torch", "companion", "says"),
+    [
+        ("torch>=2.0", "torchvision==0.15.1", "GPUs are taken to be"),
+        ("torch>=2.0", "torchvision==0.13.1", "GPUs are taken to be"),
+        ("torch", "torchvision==0.21.0", "GPUs are taken to be"),
+        ("torch>=2.4", "torchvision==0.28.0", "of torch 2.13"),
+    ],
+)
+def test_a_companion_beside_an_open_torch_moves_for_review_and_is_compared_with_the_torch_it_belongs_to(
+    tmp_path: Path, torch: str, companion: str, says: str
+) -> None:
+    result = run(tmp_path, {"requirements.txt": f"{torch}\n{companion}\n"}, unsafe=False)
+    (finding,) = left(result, "TL309")
+    assert finding.fix is not None and finding.fix.safety is Safety.UNSAFE
+    assert says in (finding.help or "") and "left open moves too" in (finding.help or "")
+    assert "of torch 2.15" not in (finding.help or "")
+    known = run(tmp_path, {"requirements.txt": f"{torch}\n{companion}\n"}, unsafe=False, machine=H100)
+    assert written(known) == {"requirements.txt": f"{torch}\ntorchvision==0.29.2\n"}
