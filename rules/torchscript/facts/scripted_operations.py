@@ -58,16 +58,14 @@ METHODS = frozenset(
     tanh_ zero_""".split()
 )
 
-# Those whose result is a float whatever the input is, functions and methods alike.
+# Those whose result is a float whatever the input is, functions and methods alike: `dropout`, `linear` and `conv2d` of bytes
+# (`torch.uint8`) are bytes. `test_scripted_bytes.py` runs each.
 FLOATING = frozenset(
     """sigmoid tanh exp log log1p log2 log10 sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh erf erfc exp2
     expm1 softmax log_softmax mean logsumexp float double half var true_divide norm elu selu celu leaky_relu gelu silu
-    mish softplus softsign hardsigmoid hardswish logsigmoid tanhshrink softshrink hardshrink normalize dropout layer_norm
-    group_norm linear conv2d""".split()
+    mish softplus softsign hardsigmoid hardswish logsigmoid tanhshrink softshrink hardshrink normalize layer_norm
+    group_norm""".split()
 )
-
-# Those whose result is no tensor of bytes (`torch.uint8`) whatever the input is, beside those that give a float.
-WIDENING = frozenset("sum prod cumsum cumprod nansum norm nonzero argmax argmin argsort".split())
 
 # Functions and methods that give several tensors: TorchScript makes a list of them where Python has a tuple.
 SEQUENCES = frozenset({"chunk", "unbind"})

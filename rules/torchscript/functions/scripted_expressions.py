@@ -98,7 +98,6 @@ class ExpressionReader(ABC):
         self.sources: dict[str, frozenset[str]] = {}
         self.whole: ast.expr | None = None
         self.constants: set[str] = set()
-        self.wide: set[str] = set()  # names of tensors that hold no bytes
         self.ranges: dict[str, Range] = {}
         parameters = [*node.args.posonlyargs, *node.args.args]
         self.own = own or {}
@@ -321,12 +320,7 @@ class ExpressionReader(ABC):
             if isinstance(op, _TENSOR_NUMBER) or (right == "int" and isinstance(op, _TENSOR_INT)):
                 return "floating" if left == "floating" or right == "float" or isinstance(op, ast.Div) else "tensor"
         elif left in NUMBERS and right in TENSORS:
-            if (
-                isinstance(op, ast.Sub)
-                and left == "float"
-                and right != "floating"
-                and not value_kinds.is_wide(self.view, node.right, self.wide)
-            ):
+            if isinstance(op, ast.Sub) and left == "float" and right != "floating":
                 raise Differs(
                     f"`{self.text(node)}` wraps around in TorchScript if the tensor holds bytes (`torch.uint8`)"
                 )

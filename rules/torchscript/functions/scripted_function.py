@@ -22,7 +22,7 @@ from torchlift.rules.torchscript.functions.scripted_expressions import (
     FunctionNode,
     NotRead,
 )
-from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_tensor_annotation, is_wide, shown
+from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_tensor_annotation, shown
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -251,7 +251,6 @@ class _Body(CallReader):
             self.sources[target.id] = self.sources_of(value) if kind in NUMBERS | {"unknown"} else frozenset()
             self._bound(target.id, self.range(value) if kind in NUMBERS else None)
             (self.constants.add if self.is_constant(value) else self.constants.discard)(target.id)
-            (self.wide.add if is_wide(self.view, value, self.wide) else self.wide.discard)(target.id)
         elif isinstance(target, ast.Subscript):
             self._element(target)
             if kind not in TENSORS | NUMBERS | {"unknown"}:
@@ -323,13 +322,11 @@ class _Body(CallReader):
         self.index(target.slice)
 
     def _branches(self, node: ast.If) -> None:
-        before, bounds, wide = dict(self.kinds), dict(self.ranges), set(self.wide)
+        before, bounds = dict(self.kinds), dict(self.ranges)
         self.block(node.body)
         first, self.kinds = self.kinds, dict(before)
         ranges, self.ranges = self.ranges, bounds
-        wide, self.wide = self.wide, wide
         self.block(node.orelse)
-        self.wide &= wide
         if leaves(node.body):
             return
         if leaves(node.orelse):

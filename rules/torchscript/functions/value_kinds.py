@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 
-from torchlift.rules.torchscript.facts.scripted_operations import WIDENING
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -16,8 +15,6 @@ _DTYPES = frozenset(
     """float16 float32 float64 bfloat16 half float double int8 int16 int32 int64 short int long uint8 bool
     complex64 complex128""".split()
 )
-
-_SAME_DTYPE = frozenset("abs clamp clip unsqueeze squeeze reshape view flatten permute transpose expand neg".split())
 
 
 def parameter_kind(view: ModuleView, annotation: ast.expr | None, comment: str | None = None) -> str:
@@ -52,27 +49,6 @@ def is_switch(view: ModuleView, node: ast.expr, kinds: Mapping[str, str]) -> boo
     return all(one is not None and isinstance(one.node, ast.arg) for one in given) and all(
         kinds.get(name.id) in {"bool", "str"} for name in names
     )
-
-
-def is_wide(view: ModuleView, node: ast.expr, wide: Set[str]) -> bool:
-    """Whether a tensor holds no bytes (`torch.uint8`) because it is computed from a sum, a product, a position or a norm.
-
-    Args:
-        view: the file.
-        node: the tensor.
-        wide: names of tensors that hold none.
-    """
-    match node:
-        case ast.Name(id=name):
-            return name in wide
-        case ast.BinOp(left=left, right=right):
-            return is_wide(view, left, wide) or is_wide(view, right, wide)
-        case ast.UnaryOp(operand=operand) | ast.Subscript(value=operand):
-            return is_wide(view, operand, wide)
-        case ast.Call(func=ast.Attribute(value=value, attr=attr), args=arguments):
-            first = arguments[:1] if view.certain_name(node.func).startswith("torch.") else [value]
-            return attr in WIDENING or (attr in _SAME_DTYPE and any(is_wide(view, one, wide) for one in first))
-    return False
 
 
 def mixes_size(view: ModuleView, left: tuple[str, ast.expr], right: tuple[str, ast.expr]) -> bool:
