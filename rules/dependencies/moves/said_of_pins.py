@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from torchlift.dependencies.assignments import excluded_lines
 from torchlift.dependencies.pin import Pin
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
@@ -21,16 +22,7 @@ _BESIDE = lazy_pattern(r"(?:^|/)(?:docs?|examples?|tests?|benchmarks?)/")
 
 def is_excluded(view: TextView, offset: int) -> bool:
     """Whether a matrix of YAML excludes what stands at `offset`."""
-    if view.kind != "yaml":
-        return False
-    indent = None
-    for line in reversed([line for line in view.lines if line.start <= offset]):
-        own = len(line.text) - len(line.text.lstrip())
-        if indent is None or own < indent:
-            indent = own
-            if line.text.strip() == "exclude:":
-                return True
-    return False
+    return max((line.start for line in view.lines if line.start <= offset), default=-1) in excluded_lines(view)
 
 
 def ended(view: TextView, pin: Pin, target: Line) -> Finding:
@@ -68,7 +60,8 @@ def _asked(pin: Pin) -> str:
 def _decides(view: TextView, pin: Pin) -> bool:
     """Whether a requirement says what users get, and not only what a job, a test or a page has."""
     job = view.kind in {"yaml", "makefile"} or view.path.endswith("tox.ini")
-    if view.kind == "markdown" or (job and not pin.group):
+    shown = view.kind == "markdown" or (view.path.endswith(".py") and view.kind == "shell")
+    if shown or (job and not pin.group):
         return False
     return not (_BESIDE.search(view.path) or IS_LOWEST.search(view.path) or _is_for_tests(pin) or is_named_after(pin))
 

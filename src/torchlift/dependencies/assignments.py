@@ -78,6 +78,22 @@ def assignments(view: TextView) -> tuple[Assignment, ...]:
     return tuple(sorted(dict.fromkeys(found), key=lambda item: item.span))
 
 
+@lru_cache(maxsize=8)
+def excluded_lines(view: TextView) -> frozenset[int]:
+    """Where the lines begin that a matrix of YAML excludes, its `exclude:` among them."""
+    found = set()
+    above: int | None = None
+    for line in view.lines if view.kind == "yaml" else ():
+        indent = len(line.text) - len(line.text.lstrip())
+        if above is not None and (indent < above or (indent == above and not line.text.lstrip().startswith("-"))):
+            above = None
+        if above is None and _EXCLUDE.match(line.text) is not None:
+            above = indent
+        if above is not None:
+            found.add(line.start)
+    return frozenset(found)
+
+
 def _options(code: str) -> Iterator[Assignment]:
     for pattern in (_OPTION, _DEFAULT):
         for match in pattern.finditer(code):
@@ -96,15 +112,9 @@ def _yaml(view: TextView) -> Iterator[Assignment]:
     """
     above: list[tuple[int, str]] = []
     places: dict[int, int] = {}
-    excluded: int | None = None
+    excluded = excluded_lines(view)
     for line in view.lines:
-        indent = len(line.text) - len(line.text.lstrip())
-        if excluded is not None and line.text.strip():
-            if indent > excluded or (indent == excluded and line.text.lstrip().startswith("-")):
-                continue
-            excluded = None
-        if _EXCLUDE.match(line.text) is not None:
-            excluded = indent
+        if line.start in excluded:
             continue
         for match in _FLOW.finditer(line.text):
             yield _assignment(match, line.start)

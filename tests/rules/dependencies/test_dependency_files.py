@@ -502,13 +502,17 @@ def test_a_build_is_not_moved_away_from_an_index_that_is_named_elsewhere_in_the_
     assert any("both change together" in (finding.help or "") for finding in outcome.left)
 
 
-def test_what_a_matrix_excludes_is_no_pin_and_a_wheel_for_later_releases_too_is_bound_to_none() -> None:
-    text = "matrix:\n  torch: ['torch==2.7.1']\n  exclude:\n    - torch: 'torch==2.7.1'\nsteps: []\n"
+@pytest.mark.parametrize("exclude", ["exclude:\n    -", "exclude:\n  -", "exclude: # why\n  - python: 3\n   "])
+def test_what_a_matrix_excludes_is_no_pin(exclude: str) -> None:
+    text = f"matrix:\n  torch: ['torch==2.7.1']\n  {exclude} torch: 'torch==2.7.1'\nsteps: []\n"
     read = view("ci.yml", text)
     assert [is_excluded(read, at) for at in (text.index("torch=="), text.rindex("torch=="), text.index("steps"))] == [
         False,
         True,
         False,
     ]
+
+
+def test_a_wheel_for_later_releases_too_is_bound_to_none() -> None:
     assert compiled_for("a-0.1.0+cu130torch2.9.0andhigher-cp39-abi3-win_amd64.whl", Span(0, 0), (2, 15)) == ""
     assert compiled_for("a-0.1.0+cu130torch2.9.0-cp39-win_amd64.whl", Span(0, 0), (2, 15)) != ""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from torchlift.finding import Severity
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import RunOptions, analyse
 from torchlift.rules.registry import all_rules
@@ -72,3 +73,11 @@ def result_of(folder: Path, *paths: str) -> RunResult:
     result = analyse(RunOptions(folder, python, Mode.CHECK, RULES, False, settings, texts=texts))
     assert [failure.detail or failure.reason for failure in result.failures] == []
     return result
+
+
+def test_a_text_of_code_keeps_no_torch_out(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text('raise ImportError("pip install torch==2.1.0 first")\n')
+    result = analyse(RunOptions(tmp_path, ("a.py",), Mode.CHECK, frozenset({"TL309"})))
+    (finding,) = (finding for outcome in result.outcomes for finding in outcome.left)
+    assert finding.severity is Severity.INFO
+    assert finding.message == "`torch==2.1.0` here is older than torch 2.15, which this project moves to."
