@@ -11,6 +11,7 @@ from torchlift.finding import Finding
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.document import TextDocument
 from torchlift.migrate.find.check import Checked, Dispatcher
+from torchlift.migrate.find.suppress import Suppression, read_suppressions
 from torchlift.rules.rule import Rule, Settings
 from torchlift.source import SourceText
 from torchlift.view import ModuleView
@@ -28,14 +29,14 @@ class PageDocument(TextDocument):
 
     @cached_property
     def code(self) -> PageCode:
-        """Its Python."""
-        return page_code(self.source.text)
+        """Its Python; none of a page about a migration."""
+        return page_code("" if _MIGRATION.search(self.path) else self.source.text)
 
     def check(self, rules: Dispatcher, settings: Settings) -> Checked:
         """What rules find in its text, and which names and parameters in its Python are gone or deprecated."""
         checked = super().check(rules, settings)
         text = self.code.text
-        if "torch" not in text or _MIGRATION.search(self.path):
+        if "torch" not in text:
             return checked
         # Readers of a page know where `torch` comes from.
         source = SourceText(text if "import torch" in text else text + _IMPORT)
@@ -45,6 +46,12 @@ class PageDocument(TextDocument):
         findings = sorted([*checked.findings, *map(self._on_page, found)], key=Finding.sort_key)
         failures = (*checked.failures, *named.failures)
         return replace(checked, findings=tuple(findings), failures=failures, crashed=checked.crashed | named.crashed)
+
+    def suppressions(self) -> list[Suppression]:
+        """The comments that silence findings: those of its Python."""
+        found = read_suppressions(SourceText(self.code.text))
+        place = self.code.on_page
+        return [replace(one, span=place(one.span), reach=place(one.reach), editable=False) for one in found]
 
     def _on_page(self, finding: Finding) -> Finding:
         if finding.fix is not None:

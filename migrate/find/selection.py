@@ -142,7 +142,7 @@ def select_texts(
 def _is_code_wanted(page: str, sieves: Sieves) -> bool:
     """Whether the Python that a page shows has words of a rule in it."""
     code = page_code(page).text.encode()
-    return bool(sieves.found(Words(code, words_in(code, sieves.words)))[0])
+    return any(sieves.found(Words(code, words_in(code, sieves.words))))
 
 
 def _text_triggers(rules: Sequence[Rule], kind: TextKind) -> tuple[str, ...]:

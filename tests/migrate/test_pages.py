@@ -33,6 +33,7 @@ def _told(root: Path, name: str, page: str) -> list[str]:
         ("a.md", ">>> for i in range(2):\n...     torch.lu(x)\ntensor(1)\n", "2:9: TL415"),
         ("a.rst", f".. code-block:: python\n   :linenos:\n\n   {_OLD}\nText.\n", "4:13: TL428"),
         ("a.rst", f"So::\n\n    {_OLD}", "3:14: TL428"),
+        ("a.md", "```py\nfrom torch._six import inf\n```\n", "2:24: TL402"),
         ("a.md", "```py\nimport torch\n\ntorch.jit.script(f)\n```\n", "4:1: TL102"),
     ],
 )
@@ -59,8 +60,24 @@ def test_of_what_is_no_code_or_is_shown_as_old_nothing_is_told(tmp_path: Path, p
     assert _told(tmp_path, "a.md", page) == []
 
 
+def test_of_a_page_about_a_migration_neither_names_nor_comments_are_told(tmp_path: Path) -> None:
+    assert _told(tmp_path, "migration.md", f"```python\n{_OLD.rstrip()}  # torchlift: ignore[TL428] y\n```\n") == []
+
+
 def test_the_python_of_a_page_is_as_long_as_the_page_line_by_line() -> None:
     page = "# T\r\n\r\n  ```python\r\n  x = 1\r\n  if x:\r\n      y = 2\r\n  ```\r\n\n>>> z = 3\n3\n"
     code = page_code(page)
     assert [len(line) for line in code.text.split("\n")] == [len(line) for line in page.split("\n")]
     assert [line.strip() for line in code.text.split("\n") if line.strip()] == ["x = 1", "if x:", "y = 2", "z = 3"]
+
+
+@pytest.mark.parametrize("comment", ["torchlift: ignore[TL428] shown", "torchlift: file-ignore[TL428] shown"])
+@pytest.mark.parametrize("indent", ["", "   "])
+def test_a_comment_in_the_python_of_a_page_silences_what_stands_on_its_line(
+    tmp_path: Path, comment: str, indent: str
+) -> None:
+    block = f"{indent}```python\n{indent}{_OLD.rstrip()}  # {comment}\n{indent}{_OLD}{indent}```\n"
+    told = _told(tmp_path, "a.md", block)
+    assert [said.rpartition("a.md:")[2] for said in told] == (
+        [] if "file-" in comment else [f"3:{10 + len(indent)}: TL428"]
+    )
