@@ -23,7 +23,8 @@ _PROMPT = lazy_pattern(r"[ \t]*(?:>>>|\.\.\.)(?: |$)")
 _FIRST_PROMPT = lazy_pattern(r"[ \t]*>>>(?: |$)")
 _MAGIC = lazy_pattern(r"[ \t]*[!%]")
 _OLD = lazy_pattern(
-    r"\bbefore\W*$|\b(?:old|older|formerly|legacy|deprecated|instead of|rather than|prior to|avoid|wrong|not recommended"
+    r"\bbefore\W*$|\b(?:instead of|rather than|avoid)\b[^,]*$"
+    r"|\b(?:old|older|formerly|legacy|deprecated|prior to|wrong|not recommended"
     r"|(?:do not|don't|never) use|removed|no longer|migrat\w+|upgrading)\b",
     re.IGNORECASE,
 )
