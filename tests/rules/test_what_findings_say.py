@@ -261,11 +261,11 @@ SAID = {
     ),
     "another module whose old bias is read": (
         "TL421", "import torch\n\n\ndef start(layer):\n    return torch.nn.utils.weight_norm(layer)\n\n\ndef other(net):\n    return net.bias_g\n",
-        "is that of a module from here", "which has to change with it",
+        "may be that of a module from here", "which has to change with it",
     ),
     "another module whose old parameters are read": (
         "TL421", "import torch\n\n\ndef start(layer):\n    return torch.nn.utils.weight_norm(layer)\n\n\ndef other(net):\n    return net.weight_g\n",
-        "where `weight_g` at m.py:9 is that of a module from here, it works on the old form only", "which has to change with it",
+        "`weight_g` at m.py:9 may be that of a module from here, and know the old form alone", "which has to change with it",
     ),
     "a function of the same file that gets more than tensors": (
         "TL102", "import torch\n\n\ndef add(x, p, on):\n    # type: (Tensor, float, bool) -> Tensor\n    return x + p if on else x\n\n\n@torch.jit.script\n"
@@ -659,4 +659,4 @@ def test_a_name_that_is_a_method_and_holds_a_value_too_is_not_called_a_method(
 def test_a_docstring_works_on_no_weight_norm(line: str, said: bool, tmp_path: Path) -> None:
     source = f"import torch\n\n\ndef f(m):\n    {line}\n    return torch.nn.utils.weight_norm(m)\n"
     found = [item for item in all_findings(analyse_files(tmp_path, {"m.py": source})) if item.code == "TL421"]
-    assert found and any("it works on the old form only" in f"{item.help}" for item in found) is said
+    assert found and any("know the old form alone" in f"{item.help}" for item in found) is said
