@@ -394,7 +394,8 @@ class Project:
                 return True
             reads = self._reads_in(path)
             if reads is None or reads.member(module, binding.name):
-                return binding.imported is None or not has_one_source(self, view, binding)
+                by_star = reads is not None and any(star.rpartition(".")[2] == module for star in reads.stars)
+                return not (by_star and binding.imported and has_one_source(self, view, binding))
         return False
 
     def _importers(self, view: ModuleView, name: str) -> list[str]:

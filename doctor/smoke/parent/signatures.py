@@ -27,6 +27,7 @@ def find_signature(text: str, own: Iterable[Signature] = ()) -> Signature | None
         match = expression(row).search(text)
         if match is not None:
             remedy = row.remedy if row.command is None else f"{row.remedy} ({row.command})"
+            remedy += "".join(f". {one.what}: {one.tell}. Then: {one.remedy}" for one in row.causes)
             cause, remedy = filled(row.cause, match), filled(remedy, match)
             return Signature(row.id, expression(row).pattern, cause, remedy, row.likely, row.lost)
     return None
