@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from torchlift.doctor.errors.known import (
+    amd,
     around,
     bindings,
     building,
@@ -49,6 +50,7 @@ from torchlift.doctor.errors.known import (
 from torchlift.doctor.errors.known_error import KnownError
 
 SUBJECTS: Mapping[str, tuple[KnownError, ...]] = {
+    "AMD's GPUs": amd.ROWS,
     "Driver, containers and GPUs out of view": driver.ROWS,
     "Containers and the installation of drivers": containers.ROWS,
     "Builds without code for the GPU": builds.ROWS,

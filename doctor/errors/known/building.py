@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_installing import SETUP_STOPPED, WHEEL_OF_RELEASE
 from torchlift.doctor.errors.known_error import KnownError, thread
 
 ROWS = (
@@ -150,12 +151,12 @@ ROWS = (
     ),
     KnownError(
         id="setup-script-failed",
+        causes=SETUP_STOPPED,
         pattern=r"[\w./\\-]{0,200}setup\.py\", line \d{1,5}, in [^\n]{1,80}\n{1,4}(?:File [^\n]{1,240}\n{1,4}){0,12}(?P<raised>(?P<name>[A-Z]\w{2,40}(?:Error|Exception)): )[^\0]{0,400}?(?:end of output|subprocess-exited-with-error|metadata-generation-failed)",
-        cause="The package's own setup.py stopped with that {name} while pip asked it what it needs. Mostly it reads something of the machine that is not there: torch.version.cuda is None (torch for the CPU, ROCm or another device), CUDA_HOME or nvcc is missing, or its code is older than this Python or setuptools",
-        remedy="Install a wheel of the package for this Python and torch, or a release of it that supports this device. With an NVIDIA GPU: python -c 'import torch; print(torch.version.cuda)' has to print a release (else install the CUDA wheel, `torchlift doctor`), nvcc --version the same one; then pip install --no-build-isolation PACKAGE. "
-        "Other devices: look for the package's own build for them",
-        command="python -c 'import torch; print(torch.__version__, torch.version.cuda)'",
-        checks=("torch-cpu-build", "toolkit-mismatch"),
+        cause="The package's own setup.py stopped with that {name} while pip asked it what it needs",
+        remedy="The last line of the trace tells which of these it is; where there is a wheel of the package for this Python and torch, that needs no setup",
+        command="python -c 'import torch; print(torch.__version__, torch.version.cuda)'; nvcc --version",
+        checks=("torch-cpu-build", "toolkit-mismatch", "python-version"),
         says=(
             """error: subprocess-exited-with-error
 Traceback (most recent call last):
@@ -165,7 +166,23 @@ AttributeError: 'NoneType' object has no attribute 'split'
 [end of output]
 error: metadata-generation-failed""",
         ),
-        sources=(thread("AutoGPTQ/AutoGPTQ", 692, "2024-06-18"),),
+        sources=(
+            thread("llm-jp/llm-jp-sft", 41, "2024-03-01"),
+            thread("AutoGPTQ/AutoGPTQ", 692, "2024-06-18"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="wheel-of-release",
+        causes=WHEEL_OF_RELEASE,
+        pattern=r"Guessing wheel URL|Precompiled wheel not found",
+        cause="The package's setup looks for a ready wheel on GitHub, and compiles where it gets none",
+        remedy="Whether anything failed stands further down; the address tells whether that wheel exists",
+        says=(
+            "Guessing wheel URL:  https://github.com/Dao-AILab/flash-attention/releases/download/v2.6.3/flash_attn-2.6.3+cu123torch2.5cxx11abiFALSE-cp310-cp310-linux_x86_64.whl",
+        ),
+        sources=(thread("Dao-AILab/flash-attention", 559, "2023-09-20"), thread("genmoai/mochi", 22, "2024-10-24")),
+        level="vague",
         likely=True,
     ),
 )

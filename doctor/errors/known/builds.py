@@ -58,30 +58,6 @@ ROWS = (
         wheel=True,
     ),
     KnownError(
-        id="rocm-no-kernel",
-        pattern=r"HIP error: (invalid device function|the device kernel image is invalid|device kernel image is invalid)"
-        r"|hipErrorNoBinaryForGpu|hipErrorInvalidDeviceFunction|Unable to find code object for all current devices"
-        r"|HIP error: no kernel image|Cannot read .{0,300}TensileLibrary.{0,300}: (No such file|Illegal seek)"
-        r"|HSA_STATUS_ERROR_INVALID_ISA",
-        cause="This torch for ROCm has no code for this AMD GPU",
-        remedy="Install the torch whose ROCm supports the card; where none does, HSA_OVERRIDE_GFX_VERSION set to the nearest "
-        "architecture that it has (10.3.0 for RDNA 2, 11.0.0 for RDNA 3) works at your own risk, never across generations",
-        checks=("gpu-architecture", "torch-other-vendor"),
-        says=(
-            "RuntimeError: HIP error: invalid device function",
-            '"hipErrorNoBinaryForGpu: Unable to find code object for all current devices!"',
-            "rocBLAS error: Cannot read /opt/rocm-5.4.0/lib/rocblas/library/TensileLibrary.dat: Illegal seek",
-            "rocBLAS error: Cannot read C:\\Program Files\\AMD\\ROCm\\6.1\\bin\\/rocblas/library/TensileLibrary.dat: No such "
-            "file or directory for GPU arch : gfx1103",
-        ),
-        sources=(
-            thread("pytorch/pytorch", 164346, "2025-10-02"),
-            thread("ROCm/rocBLAS", 1339, "2023-07-04"),
-            thread("brknsoul/ROCmLibs", 4, "2024-10-05"),
-        ),
-        wheel=True,
-    ),
-    KnownError(
         id="no-kernel-image",
         causes=NO_CODE_FOR_GPU,
         pattern=r"no kernel image|cudaErrorNoKernelImageForDevice"

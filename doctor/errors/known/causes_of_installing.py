@@ -213,3 +213,53 @@ NO_FILE_OF_TORCH = (
         seen=r"Retrying|SSL|[Cc]onnection|proxy|timed out|WARNING: You are using pip",
     ),
 )
+
+SETUP_STOPPED = (
+    Cause(
+        "Its setup imports a module that is not there",
+        "the last line is No module named NAME: pip builds in an empty environment, or with --no-build-isolation in one without it",
+        "python -m pip install setuptools wheel packaging ninja numpy NAME, torch first of all, then pip install --no-build-isolation PACKAGE",
+        seen=r"No module named",
+    ),
+    Cause(
+        "It reads something of the machine that is not there: torch.version.cuda, CUDA_HOME or nvcc",
+        "the last line has NoneType, CUDA_HOME or nvcc; python -c 'import torch; print(torch.__version__, torch.version.cuda)' prints +cpu, None or another vendor's, or nvcc --version is not found",
+        "with an NVIDIA GPU: the CUDA wheel of torch (`torchlift doctor`) and the toolkit of the same release; other devices: the package's own build for them; or a wheel of the package",
+        seen=r"NoneType|CUDA_HOME|nvcc|get_cuda_bare_metal",
+        checks=("torch-cpu-build", "toolkit-mismatch"),
+    ),
+    Cause(
+        "Its code is older than this Python, setuptools or pip",
+        "the last line names distutils, pkg_resources, imp, ImpImporter, use_2to3, __version__, InvalidVersion, canonicalize_version or a SyntaxError",
+        "a newer release of the package; else an older Python (conda create -n old python=3.10), or pip install 'setuptools<70' wheel and --no-build-isolation",
+        seen=r"distutils|pkg_resources|ImpImporter|use_2to3|__version__|InvalidVersion|canonicalize_version|SyntaxError|setuptools",
+        checks=("python-version",),
+    ),
+    Cause(
+        "It downloads something, and the server is not reached",
+        "the last line has URLError, HTTPError, timed out, SSL or Remote end closed connection",
+        "again, by another network or with HTTPS_PROXY set; or download that file (the URL stands above) and install it",
+        seen=r"URLError|HTTPError|timed out|SSL|Remote end closed|ConnectionError|urlopen",
+    ),
+    Cause(
+        "It reads a file that is not there or in another encoding (README, requirements.txt, a submodule)",
+        "the last line is FileNotFoundError or UnicodeDecodeError ('gbk', 'cp1252')",
+        "install from a whole clone: git clone --recursive, then pip install --no-build-isolation . in it; Windows: set PYTHONUTF8=1",
+        seen=r"FileNotFoundError|UnicodeDecodeError",
+    ),
+)
+
+WHEEL_OF_RELEASE = (
+    Cause(
+        "There is no ready wheel for this torch, CUDA, Python and C++ ABI",
+        "open the address behind `Guessing wheel URL`: 404; the package's page of releases lists those that there are",
+        "install one that is listed, by its address, and the torch that its name says (torch2.8, cu12, cp312, cxx11abiTRUE); else let it compile (an hour or more, nvcc of torch's CUDA): MAX_JOBS=4 pip install --no-build-isolation flash-attn",
+        seen=r"404|wheel not found|Building from source",
+    ),
+    Cause(
+        "The wheel is there, and GitHub was not reached",
+        "Remote end closed connection, timed out, SSL or Connection refused stands behind it; curl -IL ADDRESS fails",
+        "again, with HTTPS_PROXY set, or download the file elsewhere and python -m pip install FILE; a newer pip",
+        seen=r"Remote end|timed out|SSL|[Cc]onnection|URLError|urlopen",
+    ),
+)

@@ -97,6 +97,12 @@ MODULE_NOT_FOUND = (
         seen=r"No module named '?(?:utils|models?|data|datasets?|src|lib|config|tools|modules|scripts|ldm|core|layers|common|networks|taming)\b",
     ),
     Cause(
+        "It is a compiled part of the program's own (a folder with a setup.py and .cu or .cpp files), which is built on each machine",
+        "its repository has that name in a setup.py (grep -rn NAME --include=setup.py .), often below ops, extensions, lib or csrc; its README has a line such as `cd ops && python setup.py install`",
+        "in that folder: pip install --no-build-isolation . (older: python setup.py install), with nvcc of torch's CUDA and a compiler; where that fails ask with its first error",
+        seen=r"No module named '?[\w.]{0,60}(?:_ext\b|_C\b|_C_|cuda|_ops?\b|chamfer|emd|pointnet|nms|roi|knn|deform|MultiScale|raster|voxel|corr|custom_conv|kernel|fused|alt_)",
+    ),
+    Cause(
         "pip is building a package, in an environment of its own",
         "above or below stands subprocess-exited-with-error, Getting requirements to build wheel, or setup.py",
         "install the module first, then pip install --no-build-isolation PACKAGE",
@@ -305,5 +311,54 @@ AMDGPU_STOPPED = (
         "at random, under load, also with other programs; VRAM is lost; sensors and rocm-smi show heat or power near the limit",
         "clocks and voltage as they were, another cable or slot, a lower power limit (rocm-smi --setpoweroverdrive)",
         seen=r"VRAM is lost|ASIC",
+    ),
+)
+
+CUDNN_NOT_LOADED = (
+    Cause(
+        "Another cuDNN is found first: a toolkit's or the system's folder is on LD_LIBRARY_PATH, or conda and pip brought one each",
+        "the path behind `Error:` is not below site-packages/nvidia/cudnn (but /usr/local/cuda, /usr/lib, an environment's lib), or a symbol `is not defined in` it",
+        "unset LD_LIBRARY_PATH (also in ~/.bashrc and the launcher), remove conda's cudnn, or sudo apt remove the system's; then python -m pip install --force-reinstall torch",
+        seen=r"undefined symbol|not defined in file|/usr/local/cuda|/usr/lib/|/lib/lib",
+        checks=("library-path", "conda-pip-mix"),
+    ),
+    Cause(
+        "The program is not torch and wants a cuDNN of its own: CTranslate2 and faster-whisper, ONNX Runtime, TensorFlow, Paddle (8 or 9, as the number says), or torch is imported after it",
+        "the trace comes from that package; find $(python -c 'import site; print(site.getsitepackages()[0])') -name 'libcudnn*' shows another number, or none",
+        "the cuDNN it names: python -m pip install 'nvidia-cudnn-cu12==9.*' (==8.9.* for CTranslate2 before 4.5), with export LD_LIBRARY_PATH=$(python -c 'import nvidia.cudnn; print(nvidia.cudnn.__path__[0])')/lib; or the release of the package for torch's cuDNN (CTranslate2 4.5 and newer: 9)",
+        seen=r"[Ww]hisper|ctranslate|onnxruntime|tensorflow|paddle|libcudnn_ops_infer\.so\.8: cannot|Unable to load any",
+    ),
+    Cause(
+        "cuDNN is not installed at all, or not whole",
+        "python -m pip show nvidia-cudnn-cu12 (cu13, cu11) is empty, or python -m pip check complains",
+        "python -m pip install --force-reinstall torch with its dependencies (no --no-deps); Windows: the wheel of torch with +cu in its name has it",
+        checks=("missing-libraries", "nvidia-pins"),
+    ),
+    Cause(
+        "A library that cuDNN needs is too old (nvrtc of an old toolkit)",
+        "the path behind `Error:` is that of libnvrtc, libcublas or zlib, not of cuDNN",
+        "take that toolkit's folder out of LD_LIBRARY_PATH; Windows: zlibwapi.dll beside the cuDNN 8 DLLs",
+        seen=r"libnvrtc|libcublas|zlib",
+        checks=("library-path",),
+    ),
+)
+
+BUILT_AT_FIRST_USE = (
+    Cause(
+        "Its compilation failed or was stopped, now or in an earlier run, and left a folder without the library",
+        "the folder that `Building extension module` or `Using ... as PyTorch extensions root` names has no .so; an `error:` stands further up",
+        "rm -rf that folder, run again with verbose=True (or look above) for the compiler's first error, and ask with that",
+    ),
+    Cause(
+        "Several processes build it at once, or a lock was left behind",
+        "it works when one process alone has run it once; a file `lock` lies in the folder",
+        "run it once with one process, then start the others; a folder of each host's own: export TORCH_EXTENSIONS_DIR=/tmp/$USER/ext",
+        seen=r"rank|local_rank|torchrun|spawn|\block\b",
+    ),
+    Cause(
+        "It was built for another Python, torch or machine and is found in a cache that they share (a home on several hosts)",
+        "ls -l in that folder shows a .so of another date or Python",
+        "rm -rf it; export TORCH_EXTENSIONS_DIR for each environment",
+        seen=r"/\.cache/",
     ),
 )

@@ -329,3 +329,54 @@ GGML_REFUSED = (
         seen=r"illegal memory|invalid argument|misaligned|launch failure",
     ),
 )
+
+GPU_BUSY = (
+    Cause(
+        "Another process holds the GPU, and its compute mode lets in only one (or none)",
+        "nvidia-smi -q -d COMPUTE says Exclusive_Process or Prohibited, and nvidia-smi lists a process; on a cluster two ranks or a parent and its child use one GPU",
+        "end the other process (a notebook's kernel), one process a GPU; where one may: sudo nvidia-smi -c DEFAULT",
+        checks=("compute-mode",),
+    ),
+    Cause(
+        "The compute mode is Default, and driver or GPU does not let any program start: it was upgraded while in use, or the GPU hangs",
+        "python -c 'import torch; torch.zeros(1).cuda()' alone fails, too, while torch.cuda.is_available() is True; sudo dmesg | grep -iE 'xid|nvrm'",
+        "end all that uses the GPU, sudo nvidia-smi --gpu-reset (or restart the machine), then a newer driver",
+        checks=("xid-errors", "driver-version-mismatch"),
+    ),
+    Cause(
+        "It is a part of a GPU in a virtual machine (GRID, vGPU): its profile is not for computing, or it has no licence",
+        "nvidia-smi shows GRID or a name such as T4-8Q, and nvidia-smi -q | grep -i licen says Unlicensed",
+        "a licence and a profile for computing (C, or Q with CUDA switched on) by whoever runs the host, guest and host driver of one release",
+        seen=r"GRID|vGPU|T4-\d+Q|A\d+-\d+[QC]",
+    ),
+    Cause(
+        "The GPU is in MIG mode, or the process was forked after CUDA had started",
+        "nvidia-smi -L lists MIG instances; the trace comes from multiprocessing",
+        "CUDA_VISIBLE_DEVICES=MIG-UUID of one instance; multiprocessing with spawn",
+        seen=r"MIG|multiprocessing|fork",
+        checks=("mig",),
+    ),
+)
+
+NCCL_ARGUMENT = (
+    Cause(
+        "Another NCCL is loaded than the one this torch was built with",
+        "`Invalid config blocking attribute value`, or the release behind `NCCL version` is older than python -c 'import torch; print(torch.cuda.nccl.version())'; env | grep -E 'LD_LIBRARY_PATH|LD_PRELOAD' or an nvidia-nccl package of another CUDA",
+        "take the other NCCL out of LD_LIBRARY_PATH; python -m pip install --force-reinstall torch (it brings its nvidia-nccl)",
+        seen=r"[Ii]nvalid config|attribute value",
+        checks=("library-path", "nvidia-pins", "two-nvidia-families"),
+    ),
+    Cause(
+        "A tensor that is handed over is empty, freed or on the CPU",
+        "`sendbuff` or `recvbuff` `(nil) is not a valid pointer`; print(x.shape, x.device) before the collective that the trace names",
+        "leave out empty tensors, keep the tensor until the collective has ended; with FSDP or ZeRO parameters that are on the meta device or were offloaded: load them first",
+        seen=r"not a valid pointer|\(nil\)",
+    ),
+    Cause(
+        "A rank, root or number of GPUs does not fit: more processes than GPUs, another --nproc-per-node on one host, a wrong root",
+        "WORLD_SIZE is not nnodes x nproc-per-node, or `invalid root`, `invalid rank` stands behind `Last error:`",
+        "the same command on all hosts, no more processes than nvidia-smi -L lists, world_size and rank from the launcher",
+        seen=r"invalid (?:root|rank)|world_size|nranks",
+        checks=("cuda-visible-devices",),
+    ),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
-from torchlift.doctor.errors.known.causes_of_running import NCCL_FAILED, NOT_MET, TWO_DEVICES
+from torchlift.doctor.errors.known.causes_of_running import NCCL_ARGUMENT, NCCL_FAILED, NOT_MET, TWO_DEVICES
 from torchlift.doctor.errors.known.several_causes import TIMED_OUT
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
@@ -229,6 +229,26 @@ ROWS = (
         level="vague",
     ),
     KnownError(
+        id="nccl-invalid-argument",
+        causes=NCCL_ARGUMENT,
+        pattern=r"ncclInvalidArgument|, invalid argument,? (?:\(run with NCCL_DEBUG[^)]{0,30}\), )?NCCL version|NCCLUtils\.hpp:\d{1,5}, invalid argument|NCCL error: invalid argument|(?:sendbuff|recvbuff)\b.{0,40}is not a valid pointer",
+        cause="NCCL was called with a value that it does not take; the line behind `Last error:` names it",
+        remedy="Run again with NCCL_DEBUG=WARN where that line is missing",
+        command="NCCL_DEBUG=WARN torchrun PROGRAM",
+        checks=("library-path", "nvidia-pins", "two-nvidia-families", "cuda-visible-devices"),
+        says=(
+            "ncclInvalidArgument: Invalid value for an argument.",
+            "RuntimeError: NCCL error in: /pytorch/torch/lib/c10d/../c10d/NCCLUtils.hpp:39, invalid argument",
+            "Broadcast : sendbuff (nil) is not a valid pointer",
+        ),
+        sources=(
+            thread("SpursGoZmy/Table-LLaVA", 4, "2024-07-25"),
+            thread("NVIDIA/nccl", 1558, "2025-01-06"),
+            thread("pytorch/examples", 484, "2018-12-27"),
+        ),
+        likely=True,
+    ),
+    KnownError(
         id="nccl-system-error",
         causes=NCCL_FAILED,
         pattern=r"unhandled system error|ncclSystemError",
@@ -299,7 +319,7 @@ ROWS = (
     ),
     KnownError(
         id="store-gone",
-        pattern=r"Failed to recv, got 0 bytes|TCPStore.{0,120}(Broken pipe|Connection reset|Connection was likely closed|failed to recv)|recvValue failed|RuntimeError: (Connection reset by peer|Broken pipe)$"
+        pattern=r"Failed to recv, got 0 bytes|TCPStore.{0,120}(Broken pipe|Connection reset|Connection was likely closed|failed to recv)|recvValue failed|(RuntimeError|DistNetworkError): (Connection reset by peer|Connection refused|Broken pipe)$|RPC agent for \d{1,4} encountered error|Read callback failed\. code:"
         r"|sendBytes failed|Failed to check the .{0,10}should dump.{0,10} flag|client socket has failed to connect to"
         r"|gloo/transport/tcp/pair\.cc.{0,80}(Connection (closed|reset)|Timed out)",
         cause="The connection to another rank, or to the store on rank 0, is gone: that process ended first, so that this line is an after-effect",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
 from torchlift.doctor.errors.known.causes_of_loading import NO_DRIVER_HERE
+from torchlift.doctor.errors.known.causes_of_running import GPU_BUSY
 from torchlift.doctor.errors.known.more_causes import CUDA_START, NO_GPU_SEEN
 from torchlift.doctor.errors.known.several_causes import CUDA_UNKNOWN, NO_DEVICE
 from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch_file
@@ -324,14 +325,19 @@ ROWS = (
     ),
     KnownError(
         id="busy",
+        causes=GPU_BUSY,
         pattern=r"CUDA-capable device(s|\(s\) is/are| is|s are) busy or unavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
         + cuda_codes(46, 216),
-        cause="Another process holds the GPU in exclusive mode, or its compute mode is prohibited",
-        remedy="Let several programs use it, or end the process that holds it",
-        command="sudo nvidia-smi -c DEFAULT",
-        checks=("compute-mode",),
+        cause="CUDA is refused on a GPU that is in view",
+        remedy="See which: the compute mode, and whether anything else is on the GPU",
+        command="nvidia-smi -q -d COMPUTE; nvidia-smi; sudo dmesg | grep -iE 'xid|nvrm' | tail",
+        checks=("compute-mode", "xid-errors", "driver-version-mismatch", "mig"),
         says=("RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable",),
-        sources=("https://docs.nvidia.com/deploy/nvidia-smi/index.html (compute mode), read 2026-11-21",),
+        sources=(
+            thread("microsoft/Bringing-Old-Photos-Back-to-Life", 28, "2020-10-23"),
+            thread("pytorch/pytorch", 58824, "2021-05-25"),
+            "https://docs.nvidia.com/deploy/nvidia-smi/index.html (compute mode), read 2026-11-21",
+        ),
         likely=True,
     ),
     KnownError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known.causes_of_loading import PART_NOT_BUILT
+from torchlift.doctor.errors.known.causes_of_loading import BUILT_AT_FIRST_USE, PART_NOT_BUILT
 from torchlift.doctor.errors.known_error import KnownError, thread
 from torchlift.doctor.errors.name_history import CAUSES, read_name
 
@@ -34,9 +34,28 @@ ROWS = (
         likely=True,
     ),
     KnownError(
+        id="built-at-first-use-is-missing",
+        causes=BUILT_AT_FIRST_USE,
+        pattern=r"torch/utils/cpp_extension\.py\", line \d{1,5}, in (?:_jit_compile|_import_module_from_library|load|load_inline)\b[^\0]{0,700}?(?P<raised>(?:ImportError|ModuleNotFoundError|FileNotFoundError): (?!DLL|lib\w)[^\n]{0,200}?(?P<name>\w{1,60})(?:\.so)?(?:'|: cannot open|$))",
+        cause="An extension that torch compiles at its first use ({name}) is not there after that",
+        remedy="Delete its build and let it be built again, in one process and with the compiler's output in view",
+        command="rm -rf ~/.cache/torch_extensions /tmp/torch_extensions",
+        checks=("toolkit-mismatch", "host-compiler"),
+        says=(
+            """  File "/usr/local/lib64/python3.6/site-packages/torch/utils/cpp_extension.py", line 1048, in _import_module_from_library
+    file, path, description = imp.find_module(module_name, [path])
+ImportError: No module named 'line_variance_parallel'""",
+        ),
+        sources=(
+            thread("fidler-lab/defgrid-release", 3, "2020-10-20"),
+            thread("rosinality/stylegan2-pytorch", 1, "2020-08-14"),
+        ),
+        likely=True,
+    ),
+    KnownError(
         id="extension-not-installed",
         causes=PART_NOT_BUILT,
-        pattern=r"No module named '([\w.]{1,60}\.)?(_ext|_C|\w{2,40}_cuda)'|name '_C' is not defined|cannot import name '(_C|\w{2,40}_cuda)'(?! from '(gsplat|nerfacc|groundingdino|pytorch3d|sam2|natten|detectron2))"
+        pattern=r"No module named '([\w.]{1,60}\.)?(_ext|_C|_C_\w{1,20}|\w{2,40}_cuda|\w{0,30}_?cuda_ext|\w{0,20}_?ext_modules?|chamfer\w{0,8}|pointnet2?_ops|emd)'|name '_C' is not defined|cannot import name '(_C|\w{2,40}_cuda)'(?! from '(gsplat|nerfacc|groundingdino|pytorch3d|sam2|natten|detectron2))"
         r"|Failed to load custom C\+\+ ops",
         cause="The compiled part of the package does not import",
         remedy="See whether it is there, and what it says when it is imported alone",

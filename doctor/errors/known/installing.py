@@ -170,7 +170,7 @@ ROWS = (
         causes=TOOLKIT_NOT_FOUND,
         pattern=r"CUDA_HOME (environment )?(variable )?(is )?not set|CUDA_HOME does not exist|nvcc was not found\b"
         r"|No such file or directory: '[^']{0,200}nvcc'|\bnvcc'?: (command )?not found|unable to execute '[^'\n]{0,200}nvcc(\.exe)?'|'nvcc' is not recognized|command '[^'\n]{0,200}nvcc' failed: No such|Could NOT find CUDA\b"
-        r"|CUDA_TOOLKIT_ROOT_DIR not found|Failed to find (nvcc|CUDA)\b(?! library)",
+        r"|CUDA_TOOLKIT_ROOT_DIR not found|in get_cuda_bare_metal_version[^\0]{0,200}?(?P<raised>TypeError: unsupported operand)|Failed to find (nvcc|CUDA)\b(?! library)",
         cause="An extension is being built, and no CUDA toolkit with a compiler (nvcc) was found",
         remedy="See whether there is one, and which CUDA torch has",
         command="export CUDA_HOME=/usr/local/cuda",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
 from torchlift.doctor.errors.known.causes_of_loading import NO_SUCH_KERNEL, NVRTC_BUILTINS
-from torchlift.doctor.errors.known.causes_of_running import PRODUCT_REFUSED, ROCM_FAILED
+from torchlift.doctor.errors.known.causes_of_running import PRODUCT_REFUSED
 from torchlift.doctor.errors.known.more_causes import CUBLAS_START, INVALID_ARGUMENT
 from torchlift.doctor.errors.known.several_causes import CUDNN, DEVICE_ASSERT, ILLEGAL_ACCESS
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
@@ -47,26 +47,6 @@ ROWS = (
             thread("ztxz16/fastllm", 231, "2023-08-09"),
             thread("iMoonLab/PVRNet", 3, "2019-07-30"),
         ),
-    ),
-    KnownError(
-        id="rocm-page-fault",
-        causes=ROCM_FAILED,
-        pattern=r"Memory access fault by GPU node|HSA_STATUS_ERROR_(EXCEPTION|MEMORY_FAULT|OUT_OF_RESOURCES|MEMORY_APERTURE"
-        r"_VIOLATION)|HIP error: an illegal memory access",
-        cause="A kernel on an AMD GPU touched memory that is not its own",
-        remedy="See which card and ROCm these are, and whether plain torch runs",
-        command="env | grep -i 'HSA\\|ROCM'; rocminfo | grep gfx; sudo dmesg | grep amdgpu | tail",
-        checks=("forgotten-switches", "torch-other-vendor", "library-path"),
-        says=(
-            "Memory access fault by GPU node-1 (Agent handle: 0x55f3f40) on address 0x7f0000000000. Reason: Page not present "
-            "or supervisor privilege.",
-        ),
-        sources=(
-            thread("pytorch/pytorch", 109929, "2023-09-25"),
-            thread("ROCm/legacy-rocm-build", 5051, "2026-01-09"),
-            thread("deepspeedai/Megatron-DeepSpeed", 201, "2023-08-25"),
-        ),
-        likely=True,
     ),
     KnownError(
         id="illegal-access",
@@ -325,8 +305,7 @@ ROWS = (
     KnownError(
         id="cuda-invalid-argument",
         causes=INVALID_ARGUMENT,
-        pattern=r"(CUDA|HIP) error: invalid (argument|value)|Triton Error \[(CUDA|HIP)\]: invalid argument"
-        + cuda_codes(1),
+        pattern=r"CUDA error: invalid (argument|value)|Triton Error \[CUDA\]: invalid argument" + cuda_codes(1),
         cause="A call of CUDA got a value that it does not take",
         remedy="Run with CUDA_LAUNCH_BLOCKING=1: the last frame names the call and its package, and with that which of these it is",
         command="CUDA_LAUNCH_BLOCKING=1 python PROGRAM",

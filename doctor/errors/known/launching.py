@@ -25,7 +25,7 @@ ROWS = (
     ),
     KnownError(
         id="local-rank-argument",
-        pattern=r"unrecognized arguments: .{0,200}--local[-_]rank|the following arguments are required: --local[-_]rank",
+        pattern=r"unrecognized arguments: .{0,200}--local[-_]rank|the following arguments are required: --local[-_]rank|error: argument --local[-_]rank: expected",
         cause="torch.distributed.launch hands --local-rank to the program (--local_rank before torch 2.0), which does not take it under that name",
         remedy="Start with torchrun and read os.environ['LOCAL_RANK']; `torchlift migrate` finds the old launcher",
         command="torchrun --nproc-per-node=1 train.py",
@@ -67,7 +67,7 @@ ROWS = (
     ),
     KnownError(
         id="nccl-remarks",
-        pattern=r"process group has NOT been destroyed before|to perform barrier as devices used by this process are currently unknown"
+        pattern=r"process group has NOT been destroyed before|destroy_process_group\(\) was not called before program exit|to perform barrier as devices used by this process are currently unknown"
         r"|The module torch\.distributed\.launch is deprecated",
         cause="torch tells what could be better: processes that end without destroy_process_group(), a barrier before the device is chosen, "
         "the old launcher",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_loading import CUDNN_NOT_LOADED
 from torchlift.doctor.errors.known_error import (
     NO_MODULE,
     NO_PROCEDURE,
@@ -100,6 +101,28 @@ _EXTENSION_DLL = (
 )
 
 ROWS = (
+    KnownError(
+        id="cudnn-not-found",
+        causes=CUDNN_NOT_LOADED,
+        pattern=r"Could not load library libcudnn\w{0,60}\.so|Unable to load any of \{libcudnn|Could not locate cudnn\w{0,60}\.dll"
+        r"|Cannot load symbol cudnn\w{1,60}|libcudnn\w{0,60}\.so(\.\d{1,3}){0,4}: cannot open shared object",
+        cause="cuDNN, or one of its parts, does not load",
+        remedy="See which cuDNN there is, and which is found first",
+        command="find $(python -c 'import site; print(site.getsitepackages()[0])') -name 'libcudnn*.so*'; echo $LD_LIBRARY_PATH; ldconfig -p | grep cudnn",
+        checks=("library-path", "conda-pip-mix", "missing-libraries", "nvidia-pins"),
+        says=(
+            "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory",
+            "Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file: No "
+            "such file or directory",
+            "Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9.1, libcudnn_ops.so.9, libcudnn_ops.so}",
+        ),
+        sources=(
+            thread("nanoporetech/dorado", 166, "2023-05-18"),
+            thread("naver/dust3r", 198, "2024-12-23"),
+            thread("daswer123/xtts-finetune-webui", 18, "2024-12-17"),
+            thread("pytorch/pytorch", 131312, "2024-07-22"),
+        ),
+    ),
     KnownError(
         id="missing-cuda-library",
         pattern=r"lib(?P<term>cu(?:blasLt|blas|dart|fftw|fft|file|pti|rand|solverMg|solver|sparseLt|sparse)|nccl|nvrtc-builtins|nvrtc|nvJitLink|nvToolsExt"

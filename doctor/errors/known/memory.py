@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
 from torchlift.doctor.errors.known.causes_of_running import KILLED
+from torchlift.doctor.errors.known.more_causes import NOT_SHARED
 from torchlift.doctor.errors.known.several_causes import (
     BUS_ERROR,
     CUDA_STARTED_TWICE,
@@ -133,7 +134,7 @@ ROWS = (
         causes=KILLED,
         pattern=r"Signal 9 \(SIGKILL\)|exit ?code ?:? -9\b|\(exitcode: -9\)|exited with (?:exit )?code:? -9\b|exits with return code = -9\b|Out of memory: Killed process|OOMKilled"
         r"|\boom-kill\b|oom_kill event|killed by signal: Killed|exceeded memory limit.{0,60}being killed"
-        r"|Worker \(pid:\d{1,9}\) was sent SIGKILL",
+        r"|Worker \(pid:\d{1,9}\) was sent SIGKILL|died with <Signals\.SIGKILL: 9>",
         cause="A process was ended from outside by SIGKILL, nearly always for want of main memory",
         remedy="Look at the kernel log of that minute",
         checks=("shm-size",),
@@ -252,16 +253,20 @@ ROWS = (
     ),
     KnownError(
         id="shared-memory-mapping",
+        causes=NOT_SHARED,
         pattern=r"unable to mmap \d{1,20} bytes from file </?torch_|unable to open shared memory object </torch_",
-        cause="A tensor could not be shared between processes: memory, /dev/shm or the number of mappings ran out, or its "
-        "sender has ended",
-        remedy="Give more shared memory, use fewer workers, or raise vm.max_map_count",
+        cause="A tensor could not be shared between two processes",
+        remedy="See what ran out: the place, the files or the mappings",
+        command="df -h /dev/shm; ulimit -n; sysctl vm.max_map_count",
         checks=("shm-size", "open-files-limit"),
         says=(
             "RuntimeError: unable to mmap 1056 bytes from file </torch_3114_3816413216_65509>: Cannot allocate memory (12)",
             "RuntimeError: unable to open shared memory object </torch_29919_1396182366> in read-write mode",
         ),
-        sources=(torch_file("torch/lib/libtorch_cpu.so"),),
+        sources=(
+            thread("pytorch/pytorch", 14768, "2018-12-10"),
+            torch_file("torch/lib/libtorch_cpu.so"),
+        ),
         likely=True,
     ),
     KnownError(
@@ -313,8 +318,8 @@ ROWS = (
     ),
     KnownError(
         id="worker-hung-up",
-        pattern=r"DataLoader worker .{0,80}is killed by signal: (?P<why>Hangup|Terminated|Interrupt)|Signal (?:1 \(SIGHUP\)|15 \(SIGTERM\)) received by PID|death signal,? shutting down workers|[Rr]eceived (?:Signals\.SIGHUP|1|SIGHUP) death signal",
-        cause="The program was ended from outside ({why}): the terminal or the ssh connection from which it was started was closed, a scheduler or somebody stopped it, or the main process had ended and took its workers along",
+        pattern=r"DataLoader worker .{0,80}is killed by signal: (?P<why>Hangup|Terminated|Interrupt)|Signal (?:1 \(SIGHUP\)|15 \(SIGTERM\)) received by PID|(?:Received|received) \d{1,2} death signal,? shutting down workers|[Rr]eceived (?:Signals\.SIGHUP|1|SIGHUP) death signal",
+        cause="The program was ended from outside: the terminal or the ssh connection from which it was started was closed, a scheduler or somebody stopped it, or the main process had ended and took its workers along",
         remedy="Start long runs so that they outlive the terminal: tmux or screen, nohup PROGRAM > log 2>&1 &, or sbatch. If none was closed, look in the log above for an exception of the main process, and at sacct or journalctl for who sent the signal",
         command="tmux new -s train",
         says=("RuntimeError: DataLoader worker (pid 41956) is killed by signal: Hangup.",),

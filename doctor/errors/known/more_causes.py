@@ -213,3 +213,32 @@ NO_GPU_SEEN = (
         "install into that one (python -m pip install ...), or choose the right kernel",
     ),
 )
+
+NOT_SHARED = (
+    Cause(
+        "The process has as many files open as it may: each tensor that a worker hands over is one",
+        "ulimit -n says 1024 (256 on macOS), it comes after some hundreds of batches, `Too many open files` stands near; `unable to open ... in read-write mode`",
+        "ulimit -n 65536 in the shell that starts it, torch.multiprocessing.set_sharing_strategy('file_system'), and do not keep what a loader yields in a list (copy.deepcopy or .clone() it)",
+        seen=r"read-write mode|Too many open files|\(24\)",
+        checks=("open-files-limit",),
+    ),
+    Cause(
+        "/dev/shm is full, or main memory is",
+        "df -h /dev/shm while it runs; `No space left on device (28)` or `Cannot allocate memory (12)`",
+        "docker run --shm-size=8g or --ipc=host; fewer workers, smaller batches",
+        seen=r"\(28\)|\(12\)|No space left|Cannot allocate",
+        checks=("shm-size",),
+    ),
+    Cause(
+        "There are more mappings than the kernel allows",
+        "wc -l /proc/PID/maps is near sysctl vm.max_map_count (65530)",
+        "sudo sysctl -w vm.max_map_count=262144, fewer or larger tensors",
+        seen=r"\(12\)",
+    ),
+    Cause(
+        "The process that sent it has ended, or the file was removed",
+        "its log ends before, `No such file or directory (2)`; a job that cleans /dev/shm",
+        "keep the sender alive until the receiver has copied; look at its error first",
+        seen=r"\(2\)|No such file",
+    ),
+)

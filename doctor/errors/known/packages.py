@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.known.causes_of_loading import OTHER_TORCH
+from torchlift.doctor.errors.known.causes_of_platforms import OLD_STDCXX, XFORMERS
 from torchlift.doctor.errors.known.more_causes import BITSANDBYTES
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 from torchlift.doctor.errors.name_history import CAUSES, read_name
@@ -170,21 +171,6 @@ ROWS = (
         ),
     ),
     KnownError(
-        id="cudnn-not-found",
-        pattern=r"Could not load library libcudnn\w{0,60}\.so|Unable to load any of \{libcudnn|Could not locate cudnn\w{0,60}\.dll"
-        r"|Cannot load symbol cudnn\w{1,60}|libcudnn\w{0,60}\.so(\.\d{1,3}){0,4}: cannot open shared object",
-        cause="cuDNN, or one of its parts, is not found, or an older cuDNN was loaded first",
-        remedy="Reinstall nvidia-cudnn in torch's version, and take folders with another cuDNN out of LD_LIBRARY_PATH",
-        checks=("missing-libraries", "nvidia-pins", "library-path"),
-        says=(
-            "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory",
-            "Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file: No "
-            "such file or directory",
-            "Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9.1, libcudnn_ops.so.9, libcudnn_ops.so}",
-        ),
-        sources=(thread("pytorch/pytorch", 131312, "2024-07-22"),),
-    ),
-    KnownError(
         id="libgl-missing",
         pattern=r"lib(GL|gthread-2\.0|glib-2\.0|SM|Xext|Xrender)\.so(\.\d{1,3}){1,2}: cannot open shared object",
         cause="OpenCV (cv2) needs a library of the desktop that this system does not have, as in slim containers",
@@ -208,19 +194,23 @@ ROWS = (
     ),
     KnownError(
         id="libstdcxx-too-old",
+        causes=OLD_STDCXX,
         pattern=r"(GLIBCXX_3\.4\.\d{1,3}|CXXABI_1\.3\.\d{1,3})['\"]? (was )?not found",
-        cause="An older libstdc++ than a library was built with is loaded, mostly the system's in a conda environment or the "
-        "other way round",
-        remedy="In a conda environment, install libstdcxx-ng and put its lib folder first; elsewhere, upgrade the system's "
-        "libstdc++6",
-        command="conda install -c conda-forge libstdcxx-ng",
-        checks=("library-path", "conda-pip-mix", "preloaded-libraries"),
+        cause="A library or torch was built with a newer C++ library (libstdc++) than the one that is loaded",
+        remedy="The message names the file that is too old (before `version`) and the one that asks (behind `required by`)",
+        command="strings /usr/lib/x86_64-linux-gnu/libstdc++.so.6 | grep GLIBCXX_3.4 | tail -1; strings $CONDA_PREFIX/lib/libstdc++.so.6 | grep GLIBCXX_3.4 | tail -1",
+        checks=("library-path", "conda-pip-mix", "preloaded-libraries", "glibc-too-old"),
         says=(
             "ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by "
             "/opt/conda/lib/python3.10/site-packages/torch/lib/libtorch_python.so)",
             "ImportError: /lib64/libstdc++.so.6: version `CXXABI_1.3.9' not found",
         ),
-        sources=(thread("pytorch/pytorch", 157709, "2025-07-07"), thread("pytorch/pytorch", 87279, "2022-10-19")),
+        sources=(
+            thread("pytorch/pytorch", 157709, "2025-07-07"),
+            thread("pytorch/pytorch", 87279, "2022-10-19"),
+            thread("pytorch/pytorch", 115138, "2023-12-05"),
+            thread("mlverse/torch", 989, "2023-04-28"),
+        ),
     ),
     KnownError(
         id="glibc-too-old",
@@ -389,12 +379,19 @@ ROWS = (
     ),
     KnownError(
         id="xformers-mismatch",
+        causes=XFORMERS,
         pattern=r"xFormers can't load C\+\+/CUDA extensions|xFormers wasn't build with CUDA support"
         r"|No operator found for .{0,10}memory_efficient_attention_(forward|backward)",
-        cause="xFormers was built for another torch, Python or GPU, so none of its kernels can be used",
-        remedy="Install the xformers that belongs to this torch, or uninstall it: torch's own attention replaces it",
-        command="pip uninstall xformers",
-        checks=("extension-abi", "extension-architecture"),
+        cause="None of xFormers' kernels can be used",
+        remedy="The lines `is not supported because` and python -m xformers.info say which of these it is",
+        command="python -m xformers.info",
+        checks=(
+            "companion-mismatch",
+            "extension-abi",
+            "extension-architecture",
+            "torch-cpu-build",
+            "torch-other-vendor",
+        ),
         says=(
             "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:",
             "NotImplementedError: No operator found for `memory_efficient_attention_forward` with inputs:",
@@ -402,6 +399,9 @@ ROWS = (
         sources=(
             thread("facebookresearch/xformers", 982, "2024-02-11"),
             thread("yangjianxin1/Firefly", 258, "2024-05-18"),
+            thread("facebookresearch/xformers", 1143, "2024-11-05"),
+            thread("yufu-wang/PromptHMR", 4, "2025-06-19"),
+            thread("kijai/ComfyUI-DepthAnythingV2", 27, "2025-06-03"),
         ),
     ),
     KnownError(
@@ -409,7 +409,7 @@ ROWS = (
         causes=BITSANDBYTES,
         pattern=r"CUDA Setup failed despite (GPU|CUDA) being available|libbitsandbytes_cpu\.(?:so|dll|dylib)'?: ?(?:undefined symbol|cannot open|function)"
         r"|undefined symbol: c(get_col_row_stats|quantize|adam)\w{0,40}|compiled without GPU support"
-        r"|Could not find the bitsandbytes CUDA binary|Configured CUDA binary not found at"
+        r"|Could not find the bitsandbytes CUDA binary|CUDA_SETUP: WARNING! libcudart\.so not found|CUDA SETUP: Required library version not found|Defaulting to libbitsandbytes_cpu|Configured CUDA binary not found at"
         r"|CUDA SETUP: TODO: compile library for specific version: libbitsandbytes|CUDA SETUP: Something unexpected happened|CUDA SETUP: Loading binary \S{1,200}\.dll|Could not find module '[^\n]{0,160}libbitsandbytes_\w{1,20}\.dll",
         cause="bitsandbytes has no library for this torch's CUDA version, or sees no CUDA at all, and takes the one for the CPU, which lacks the GPU's functions",
         remedy="python -m bitsandbytes says which library it looks for and why it does not load",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known.causes_of_running import NO_AMD_CARD, ROCM_FAILED
+from torchlift.doctor.errors.known.causes_of_platforms import TORCH_DLL
+from torchlift.doctor.errors.known.causes_of_running import ROCM_FAILED
 from torchlift.doctor.errors.known.more_causes import XPU_LOST
 from torchlift.doctor.errors.known_error import NO_MODULE, UNREAD, KnownError, thread, torch_file
 
@@ -68,14 +69,20 @@ ROWS = (
     ),
     KnownError(
         id="windows-dll-missing",
-        pattern=r"\[WinError (126|127)\].{0,300}(Error loading.{0,300}torch|torch\S{0,200}\.dll)"
+        causes=TORCH_DLL,
+        pattern=r"\[WinError (126|127)\].{0,300}(Error loading.{0,300}(torch|intel.ext)|torch\S{0,200}\.dll)"
         r"|Microsoft Visual C\+\+ Redistributable is not installed"
         rf"|DLL load failed while importing (_C|torch\w{{0,20}}|libtorch\w{{0,20}}): ({NO_MODULE})",
-        cause="A library that torch's own libraries need is missing on Windows: the Microsoft Visual C++ runtime, or, for "
-        "fbgemm.dll of torch 2.4, libomp140.x86_64.dll",
-        remedy="Install the newest Visual C++ Redistributable; for fbgemm.dll upgrade torch",
+        cause="Windows does not load a DLL of torch, or one that it needs in turn; the message does not say which",
+        remedy="See which: the tool Dependencies (github.com/lucasg/Dependencies), opened on the DLL that is named, shows what is missing",
         command="winget install Microsoft.VCRedist.2015+.x64",
-        checks=("torch-import-fails", "torch-version-files"),
+        checks=(
+            "torch-import-fails",
+            "torch-version-files",
+            "conda-pip-mix",
+            "several-torch-copies",
+            "missing-libraries",
+        ),
         says=(
             'OSError: [WinError 126] The specified module could not be found. Error loading "C:\\Users\\USER\\AppData\\Local\\'
             'Programs\\Python\\Python312\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.',
@@ -86,24 +93,13 @@ ROWS = (
         sources=(
             thread("pytorch/pytorch", 131662, "2024-07-26"),
             thread("hiyouga/LlamaFactory", 5132, "2024-08-09"),
+            thread("pytorch/pytorch", 129568, "2024-08-07"),
+            thread("guoyww/AnimateDiff", 374, "2024-08-03"),
+            thread("intel/intel-extension-for-pytorch", 718, "2024-10-09"),
             torch_file("torch/__init__.py"),
         ),
         likely=True,
         wheel=True,
-    ),
-    KnownError(
-        id="no-hip-gpus",
-        causes=NO_AMD_CARD,
-        pattern=r"No HIP GPUs are available|hipErrorNoDevice|no ROCm-capable device is detected|No CUDA GPUs are available[^\0]{0,120}c10/hip",
-        cause="ROCm shows this process no AMD GPU",
-        remedy="See whether ROCm sees it at all: rocminfo | grep -E 'gfx|Marketing'; ls -l /dev/kfd /dev/dri; id",
-        command="rocminfo | grep -E 'gfx|Marketing'; ls -l /dev/kfd /dev/dri; id",
-        checks=("device-permissions", "torch-other-vendor"),
-        says=("RuntimeError: No HIP GPUs are available",),
-        sources=(
-            "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html, read 2026-11-21",
-        ),
-        likely=True,
     ),
     KnownError(
         id="miopen-failure",
@@ -268,10 +264,17 @@ ROWS = (
     ),
     KnownError(
         id="windows-dll-unnamed",
+        causes=TORCH_DLL,
         pattern=r"from torch\._C import \*[^!]{0,60}DLL load failed(?!(: |[\w .]{0,80}: )(The operating system cannot run|操作系统无法运行|%1))",
-        cause="A library that torch's own one needs is not there: Microsoft's C++ runtime, or an incomplete installation of torch",
-        remedy="Install https://aka.ms/vs/17/release/vc_redist.x64.exe, then torch again, in an environment of its own",
-        checks=("torch-import-fails", "conda-pip-mix", "missing-libraries"),
+        cause="Windows does not load a DLL that torch needs; the message does not say which",
+        remedy="The tool Dependencies (github.com/lucasg/Dependencies), opened on torch\\lib\\torch_python.dll, shows what is missing",
+        checks=(
+            "torch-import-fails",
+            "conda-pip-mix",
+            "several-torch-copies",
+            "torch-version-files",
+            "missing-libraries",
+        ),
         likely=True,
         says=("    from torch._C import *\nImportError: DLL load failed: The specified module could not be found.",),
         sources=(thread("pytorch/pytorch", 4518, "2022-08-31"), thread("pytorch/pytorch", 28363, "2019-10-22")),

@@ -195,7 +195,7 @@ ROWS = (
     KnownError(
         id="pip-remarks",
         pattern=r"Ignoring invalid distribution|DEPRECATION: (?:Legacy editable install|Loading egg at|Building '|Configuring installation scheme|Python \d\.\d)|(?:'|`)use-pep517' |No `requires-python` value found in the workspace|Retrying \(Retry\(total=\d|is installed in '[^'\n]{1,200}' which is not on PATH|Running pip as the 'root' user can result|Defaulting to user installation because normal site-packages is not writeable"
-        r"|A new release of pip is available|Attempted to use ninja as the BuildExtension backend but we could not find ninja|There are no \S{1,12} version bounds defined for CUDA"
+        r"|A new release of pip is available|Attempted to use ninja as the BuildExtension backend but we could not find ninja|Torch did not find available GPUs on this system|There are no \S{1,12} version bounds defined for CUDA"
         r"|has a minor version mismatch with the version that was used to compile PyTorch|TORCH_CUDA_ARCH_LIST is not set, all archs for visible cards are included",
         cause="A remark of pip or of torch's builder; what follows it is what failed, if anything did",
         remedy="For `Ignoring invalid distribution -x` delete the folders that begin with ~ in site-packages; ninja makes builds faster (pip install ninja)",
