@@ -362,3 +362,56 @@ BUILT_AT_FIRST_USE = (
         seen=r"/\.cache/",
     ),
 )
+
+TORCH_NOT_HERE = (
+    Cause(
+        "pip builds a package whose setup imports torch, in an empty environment",
+        "around it stands Getting requirements to build wheel, setup.py, subprocess-exited-with-error or build backend",
+        "install torch first, then pip install --no-build-isolation PACKAGE (uv: uv pip install --no-build-isolation, or [tool.uv] no-build-isolation-package)",
+        seen=r"build wheel|build editable|subprocess-exited|build_meta|egg_info|build backend|\[end of output\]",
+    ),
+    Cause(
+        "Another Python runs than the one that has torch: sudo, an IDE, notebook or service, a shell where the environment is not activated",
+        "python -c 'import sys; print(sys.executable)' in the same place is not the folder that python -m pip show torch (Location) names",
+        "activate it (conda activate, source .venv/bin/activate), no sudo before python, choose the interpreter in the IDE or notebook; that python -m pip install ... puts packages where it looks",
+        seen=r"setup\.py|sudo|ipykernel|/usr/lib/python|conda|venv|\.local",
+        checks=("several-torch-copies",),
+    ),
+    Cause(
+        "torch is not installed there, or its installation failed",
+        "python -m pip show torch prints nothing",
+        "install it with the line that `torchlift doctor` prints; read what pip said if it fails (a too new Python has no wheel)",
+        checks=("torch-missing",),
+    ),
+)
+
+CUDA_LIBRARY_NOT_FOUND = (
+    Cause(
+        "The package was built for another CUDA than this torch has: its wheel names another, or torch was changed after it",
+        "the trace ends in that package, and the number behind .so is not that of python -c 'import torch; print(torch.version.cuda)' (libcudart.so.10.1, .11.0, .12, .13 are CUDA's own releases)",
+        "its wheel for this torch and CUDA (mmcv, torch-scatter, bitsandbytes, vllm, onnxruntime-gpu: the index or name with cuXXX), or build it again: rm -rf build ~/.cache/torch_extensions, pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps . in its folder",
+        seen=r"(?:site|dist)-packages/(?!torch/|nvidia/)\w|mmcv|vllm|_ext|_C\b|_cuda|scatter|extension",
+        checks=("extension-abi", "nvidia-pins"),
+    ),
+    Cause(
+        "torch itself lacks it: its nvidia-... wheels were not installed or were removed, or this is a wheel of torch that wants the system's CUDA",
+        "the trace ends in `import torch` (_load_global_deps, from torch._C import); python -m pip check names nvidia-...; find $(python -c 'import site; print(site.getsitepackages()[0])')/nvidia -name 'NAME*' is empty",
+        "python -m pip install --force-reinstall torch with its dependencies (no --no-deps), from the index that `torchlift doctor` prints",
+        seen=r"torch/__init__\.py|from torch\._C import|_load_global_deps",
+        checks=("missing-libraries",),
+    ),
+    Cause(
+        "A Jetson: the wheel of torch is for another JetPack",
+        "cat /etc/nv_tegra_release; ls -d /usr/local/cuda-*: libcudart.so.10.0 is JetPack 4.2 and 4.3, 10.2 is 4.4 to 4.6, 11.4 is 5, 12 is 6",
+        "NVIDIA's wheel for this JetPack (its page PyTorch for Jetson, or pypi.jetson-ai-lab.io), torchvision built from source for it",
+        seen=r"[Jj]etson|aarch64|tegra|l4t|nvidia\.box\.com|libcurand\.so\.10:|libcudart\.so\.10\.[02]",
+        checks=("jetson-wheel",),
+    ),
+    Cause(
+        "It is on the machine and is not searched, or torch is imported after the package",
+        "ldconfig -p | grep NAME, or find / -name 'NAME*' 2>/dev/null, shows it; python -c 'import torch, PACKAGE' works",
+        "import torch first; export LD_LIBRARY_PATH=/usr/local/cuda-XX.Y/lib64 of that release (nothing else in it), or sudo ldconfig",
+        seen=r"/usr/local/cuda|conda|not found in the system path",
+        checks=("library-path",),
+    ),
+)

@@ -380,3 +380,22 @@ NCCL_ARGUMENT = (
         checks=("cuda-visible-devices",),
     ),
 )
+
+LOSS_WITHOUT_ALL = (
+    Cause(
+        "Some parameters do not take part in each step: a branch that is not taken, an output that the loss does not use, a head or encoder that is not called",
+        "TORCH_DISTRIBUTED_DEBUG=DETAIL names them in the message; or, after one backward on one GPU: [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]",
+        "requires_grad_(False) for those that are never used, return only what the loss uses, or find_unused_parameters=True (Lightning: strategy='ddp_find_unused_parameters_true'; accelerate: DistributedDataParallelKwargs; mmcv and mmengine: find_unused_parameters = True in the configuration)",
+    ),
+    Cause(
+        "forward is called on the inner module, or returns what DistributedDataParallel does not search (a class of its own)",
+        "find_unused_parameters=True does not help; the code calls model.module(...) or a method other than forward",
+        "call the wrapped model itself; return tensors, tuples, lists or dicts",
+        seen=r"wasn.t able to locate the output tensors",
+    ),
+    Cause(
+        "A step was left out on one rank: two forward passes before one backward, an exception or `continue` on bad data, no_sync() without its end",
+        "it comes after some steps only, or with gradient accumulation or a GAN",
+        "each forward with its backward on all ranks; model.no_sync() around the steps that only accumulate",
+    ),
+)

@@ -158,7 +158,7 @@ ROWS = (
     KnownError(
         id="conda-unsatisfiable",
         causes=NO_SOLUTION,
-        pattern=r"LibMambaUnsatisfiableError(?![^!]{0,400}(?:__cuda|requires python|would require))|failed with initial frozen solve|Found conflicts! Looking for incompatible packages|The following specifications were found to be incompatible with (each other|the existing python|your system)|Could not solve for environment specs",
+        pattern=r"LibMambaUnsatisfiableError(?![^!]{0,400}(?:__cuda|requires python|would require))|failed with initial frozen solve|Found conflicts! Looking for incompatible packages|(?<!Mamba)UnsatisfiableError: |The following specifications were found to be (?:in conflict|incompatible with each other)|The following specifications were found to be incompatible with (each other|the existing python|your system)|Could not solve for environment specs",
         cause="conda found no set of packages that satisfies all requests",
         remedy="Read the lines below it; the shortest way out is mostly a fresh environment (conda create -n new python=3.12, then python -m pip install torch and the rest)",
         checks=("python-version", "python-platform"),

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
-from torchlift.doctor.errors.known.causes_of_running import NCCL_ARGUMENT, NCCL_FAILED, NOT_MET, TWO_DEVICES
+from torchlift.doctor.errors.known.causes_of_running import (
+    LOSS_WITHOUT_ALL,
+    NCCL_ARGUMENT,
+    NCCL_FAILED,
+    NOT_MET,
+    TWO_DEVICES,
+)
 from torchlift.doctor.errors.known.several_causes import TIMED_OUT
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
@@ -108,11 +114,17 @@ ROWS = (
     ),
     KnownError(
         id="ddp-unused-parameters",
+        causes=LOSS_WITHOUT_ALL,
         pattern=r"Expected to have finished reduction in the prior iteration before starting a new one",
-        cause="In DistributedDataParallel some parameters got no gradient, because the loss does not depend on them",
-        remedy="Let the loss use all parameters, freeze those it does not, or pass find_unused_parameters=True",
+        cause="In DistributedDataParallel some parameters got no gradient in a step",
+        remedy="See which parameters these are",
+        command="TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun PROGRAM",
         says=("RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one.",),
-        sources=(torch_file("torch/lib/libtorch_cpu.so"),),
+        sources=(
+            thread("Lightning-AI/pytorch-lightning", 5585, "2021-01-22"),
+            thread("pytorch/pytorch", 22436, "2019-07-04"),
+            torch_file("torch/lib/libtorch_cpu.so"),
+        ),
     ),
     KnownError(
         id="port-in-use",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.causes_of_devices import DRIVER_NOT_LOADED, NO_SUCH_NUMBER, SAVED_ON_GPU
 from torchlift.doctor.errors.known.causes_of_loading import NO_DRIVER_HERE
 from torchlift.doctor.errors.known.causes_of_running import GPU_BUSY
 from torchlift.doctor.errors.known.more_causes import CUDA_START, NO_GPU_SEEN
@@ -226,18 +227,24 @@ ROWS = (
     ),
     KnownError(
         id="driver-not-loaded",
+        causes=DRIVER_NOT_LOADED,
         pattern=r"couldn't communicate with the NVIDIA driver|NVML:? Driver Not Loaded|NVMLError_DriverNotLoaded"
         r"|nvml error: driver not loaded|ROCk module is NOT loaded",
         cause="The GPU's kernel module is not loaded",
-        remedy="Load it (modprobe nvidia, or amdgpu); if that fails, the kernel log says why: Secure Boot, nouveau, or a "
-        "kernel without headers",
+        remedy="See whether there is a card, whether the module is there, and what the kernel says",
+        command="lspci | grep -iE 'nvidia|amd/ati'; sudo modprobe nvidia; dkms status; sudo dmesg | grep -iE 'nvrm|nouveau|amdgpu' | tail",
         checks=("driver-not-loaded",),
         says=(
             "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA "
             "driver is installed and running.",
             "nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.",
         ),
-        sources=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/, read 2026-11-21",),
+        sources=(
+            thread("ameli/manylinux-cuda", 5, "2024-05-12"),
+            thread("mattshma/bigdata", 133, "2018-12-29"),
+            thread("junxnone/tio", 206, "2018-12-06"),
+            "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/, read 2026-11-21",
+        ),
     ),
     KnownError(
         id="device-permissions",
@@ -342,13 +349,13 @@ ROWS = (
     ),
     KnownError(
         id="invalid-device-ordinal",
+        causes=NO_SUCH_NUMBER,
         pattern=r"invalid device ordinal|Attempting to deserialize object on CUDA device \d{1,4} but "
         r"torch\.cuda\.device_count\(\) is|CUDA unavailable, invalid device|AssertionError: Invalid device id"
         + cuda_codes(101),
-        cause="The program asks for a GPU by a number that this process does not have: it sees fewer GPUs, because the "
-        "machine has fewer or CUDA_VISIBLE_DEVICES hides some",
-        remedy="Start as many processes as there are GPUs in view, and count from 0 among those; load files of other machines "
-        'with map_location="cpu"',
+        cause="The program asks for a GPU by a number that this process does not have",
+        remedy="See how many this process has: python -c 'import torch; print(torch.cuda.device_count())'",
+        command="nvidia-smi -L; echo $CUDA_VISIBLE_DEVICES; python -c 'import torch; print(torch.cuda.device_count())'",
         checks=("cuda-visible-devices", "gpu-missing", "mig"),
         says=(
             "RuntimeError: CUDA error: invalid device ordinal",
@@ -357,16 +364,19 @@ ROWS = (
             "AssertionError: Invalid device id",
         ),
         sources=(
+            thread("wdrink/PyDeepFakeDet", 1, "2022-08-19"),
+            thread("gaomingqi/Track-Anything", 83, "2023-06-02"),
             thread("NVIDIA/nccl-tests", 263, "2024-11-04"),
             thread("shariqfarooq123/AdaBins", 79, "2023-05-17"),
         ),
     ),
     KnownError(
         id="saved-on-cuda",
+        causes=SAVED_ON_GPU,
         pattern=r"Attempting to deserialize object on a CUDA device but torch\.cuda\.is_available\(\) is False",
         cause="The file was saved on a GPU, and this process sees none",
-        remedy='Load it with map_location="cpu"; if there should be a GPU, find out why torch sees none (torchlift doctor)',
-        checks=("torch-cpu-build", "driver-missing", "cuda-visible-devices"),
+        remedy="torch.load(FILE, map_location='cpu') reads it everywhere; whether there should be a GPU tells the rest",
+        checks=("torch-cpu-build", "driver-missing", "cuda-visible-devices", "torch-other-vendor"),
         says=(
             "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you "
             "are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "

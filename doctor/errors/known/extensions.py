@@ -56,7 +56,7 @@ ImportError: No module named 'line_variance_parallel'""",
         id="extension-not-installed",
         causes=PART_NOT_BUILT,
         pattern=r"No module named '([\w.]{1,60}\.)?(_ext|_C|_C_\w{1,20}|\w{2,40}_cuda|\w{0,30}_?cuda_ext|\w{0,20}_?ext_modules?|chamfer\w{0,8}|pointnet2?_ops|emd)'|name '_C' is not defined|cannot import name '(_C|\w{2,40}_cuda)'(?! from '(gsplat|nerfacc|groundingdino|pytorch3d|sam2|natten|detectron2))"
-        r"|Failed to load custom C\+\+ ops",
+        r"|Failed to load custom C\+\+ ops|'NoneType' object has no attribute 'origin'",
         cause="The compiled part of the package does not import",
         remedy="See whether it is there, and what it says when it is imported alone",
         checks=("toolkit-mismatch", "extension-abi", "host-compiler"),

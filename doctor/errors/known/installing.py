@@ -274,10 +274,10 @@ ROWS = (
     ),
     KnownError(
         id="msvc-missing",
-        pattern=r"Error checking compiler version for cl\b|Failed to find MSVC|(Compiler: )?\bcl(\.exe)? (is |was )?not found|command 'cl(\.exe)?' failed: (No such|None)|'cl' is not recognized|Microsoft Visual C\+\+"
+        pattern=r"Error checking compiler version for cl\b|Failed to find MSVC|(Compiler: )?\bcl(\.exe)? (is |was )?not found|command 'cl(\.exe)?' failed: (No such|None|\[WinError 2\])|FileNotFoundError: \[WinError 2\][^\n]{0,80}'cl'|Microsoft Visual C\+\+ \d{1,2}\.\d is required|Unable to find vcvarsall\.bat|'cl' is not recognized|Microsoft Visual C\+\+"
         r" 14\.\d or greater is required|\['where', 'cl'\]' returned non-zero",
-        cause="On Windows, torch.compile and extensions need Microsoft's C++ compiler, which is not installed or not on the path",
-        remedy="Install the Visual Studio Build Tools with C++, and start from the x64 Native Tools prompt",
+        cause="What is compiled on Windows (extensions, packages without a wheel, torch.compile) needs Microsoft's C++ compiler, which is not installed or not on the path; often there is a wheel for another Python or release, which needs none",
+        remedy="Install the Visual Studio Build Tools with `Desktop development with C++`, and start from the x64 Native Tools prompt; or take a Python (3.10 to 3.12 have most) or release of the package with a wheel: pip install --only-binary :all: PACKAGE",
         checks=("host-compiler",),
         says=(
             "RuntimeError: Compiler: cl is not found.",
@@ -339,7 +339,7 @@ ROWS = (
     KnownError(
         id="extension-build-failed",
         causes=BUILD_FAILED,
-        pattern=r"Error building extension '|Error compiling objects for extension|ninja: build stopped: subcommand failed|Command '\['ninja'.{0,60}returned non-zero|error: command '.{1,200}' failed with exit (status|code)",
+        pattern=r"Error building extension '|Error compiling objects for extension|ninja: build stopped: subcommand failed|Command '\['ninja'.{0,60}returned non-zero|error: command '.{1,200}' failed with exit (status|code)|\b(?:cl|link|nvcc)\.exe['\"]? failed with exit (?:status|code)",
         cause="Compiling an extension failed; this line only says so",
         remedy="Look further up, from the top, for the first line with `error:`, `fatal error:`, `nvcc fatal`, `Killed` or `No such file`: that one tells these apart. If it is not there: build again into a file (MAX_JOBS=4 python -m pip install -v --no-build-isolation PACKAGE 2>&1 | tee build.log; for one that is built at its first use, delete ~/.cache/torch_extensions, under Windows %LOCALAPPDATA%\\torch_extensions, first) and ask with that file",
         command="torchlift doctor --explain-error build.log",
@@ -401,7 +401,7 @@ ROWS = (
     ),
     KnownError(
         id="torch-from-source",
-        pattern=r"(?:Building wheel for|Failed building (?:wheel|editable) for|Failed to build installable wheels|Could not build wheels for|Failed to build) (?:pytorch|torch)\b(?!-|_)|You tried to install \"pytorch\"|torch-0\.1\.2",
+        pattern=r"(?:Building wheel for|Failed building (?:wheel|editable) for|Failed to build installable wheels|Could not build wheels for|Failed to build) (?:pytorch|torch)\b(?!-|_)|You tried to install \"pytorch\"|torch-0\.1\.2|package directory 'torch/cuda' does not exist|Missing build dependency: Unable to",
         cause="pip found no wheel of torch for this Python and platform, and took the last source package that PyPI has instead (torch 0.1.2 of 2017, or the placeholder named pytorch), which cannot be built: this Python is newer (or older) than the torch that was asked for, is 32-bit, or the platform has no wheels (musl, 32-bit Arm, an Intel Mac from torch 2.3 on)",
         remedy="python -c 'import sys, struct, platform; print(sys.version, struct.calcsize(\"P\") * 8, platform.platform())' shows Python, its bits and the platform. Take a Python that this torch has wheels for (3.10 to 3.14 for the newest; `torchlift doctor` names it), in 64 bits, and install torch, not pytorch, from the index that `torchlift doctor` prints",
         command="torchlift doctor",

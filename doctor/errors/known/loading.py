@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known.causes_of_loading import CUDNN_NOT_LOADED
+from torchlift.doctor.errors.known.causes_of_loading import CUDA_LIBRARY_NOT_FOUND, CUDNN_NOT_LOADED
 from torchlift.doctor.errors.known_error import (
     NO_MODULE,
     NO_PROCEDURE,
@@ -125,19 +125,24 @@ ROWS = (
     ),
     KnownError(
         id="missing-cuda-library",
+        causes=CUDA_LIBRARY_NOT_FOUND,
         pattern=r"lib(?P<term>cu(?:blasLt|blas|dart|fftw|fft|file|pti|rand|solverMg|solver|sparseLt|sparse)|nccl|nvrtc-builtins|nvrtc|nvJitLink|nvToolsExt"
         r"|nvshmem\w{0,20})\.so(?:\.(?P<release>\d{1,4}))?(?:\.\d{1,4}){0,3} ?: cannot open shared object"
         r"|lib(?P<term2>cudart|cublas|nccl)\w{0,10}\.so\S{0,20} not found in the system path",
-        cause="A library of CUDA (lib{term}) that torch or an extension was built with is not installed or not found; its number is that of the CUDA it was built for (libcudart.so.11 and .12: CUDA 11 and 12; cuFFT, cuSOLVER and cuRAND count differently), "
-        "and one that is not torch's means that the extension was built for another CUDA",
-        remedy="If the trace ends in `import torch`: reinstall torch with its dependencies (without --no-deps; {meaning} carries it). If it ends in another package: install that package's wheel for torch's CUDA (python -c 'import torch; print(torch.version.cuda)'), and import torch before it. A toolkit of the system is found through LD_LIBRARY_PATH or ldconfig",
-        terms=_CUDA,
-        checks=("missing-libraries", "nvidia-pins", "extension-abi", "library-path"),
+        cause="A library of CUDA (lib{term}) that torch or an extension was built with is not installed or not found; {meaning} carries torch's own",
+        remedy="The last lines of the trace say whether torch or another package asks for it",
+        command="python -c 'import torch; print(torch.__version__, torch.version.cuda)'; find / -name 'lib{term}.so*' 2>/dev/null",
+        checks=("missing-libraries", "nvidia-pins", "extension-abi", "library-path", "jetson-wheel"),
         says=(
             "ImportError: libcublas.so.11: cannot open shared object file: No such file or directory",
             "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",
         ),
-        sources=(thread("pytorch/pytorch", 131312, "2024-07-22"),),
+        sources=(
+            thread("leofansq/CPCL", 4, "2024-04-17"),
+            thread("dusty-nv/jetson-inference", 559, "2020-04-28"),
+            thread("iSEE-Laboratory/LLMDet", 32, "2025-04-24"),
+            thread("pytorch/pytorch", 131312, "2024-07-22"),
+        ),
     ),
     KnownError(
         id="missing-torch-library",

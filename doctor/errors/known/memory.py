@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.causes_of_devices import DISK_FULL, HOST_MEMORY
 from torchlift.doctor.errors.known.causes_of_running import KILLED
 from torchlift.doctor.errors.known.more_causes import NOT_SHARED
 from torchlift.doctor.errors.known.several_causes import (
@@ -192,12 +193,13 @@ ROWS = (
     ),
     KnownError(
         id="host-out-of-memory",
+        causes=HOST_MEMORY,
         pattern=r"DefaultCPUAllocator: (can't allocate memory|not enough memory)|^(\w{1,40}\.){0,4}MemoryError\b"
         r"|unable to mmap \d{1,20} bytes from file <(?!/?torch_)|Unable to allocate \S{1,12} [KMGT]iB for an array|_ArrayMemoryError|memory allocation of \d{1,20} bytes failed"
         r"|\[enforce fail at (alloc_cpu|CPUAllocator)\.cpp|OSError: \[Errno 12\] Cannot allocate memory|std::bad_alloc|LLVM ERROR: out of memory",
         cause="There was not enough memory on the host (not on the GPU), or a limit is set",
-        remedy="Look at what uses it (free -h, ulimit -v); load less at once",
-        command="free -h",
+        remedy="Compare what was asked for with what there is",
+        command="free -h; cat /sys/fs/cgroup/memory.max; ulimit -v",
         says=(
             "RuntimeError: [enforce fail at alloc_cpu.cpp:114] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
             "allocate 1073741824 bytes. Error code 12 (Cannot allocate memory)",
@@ -207,7 +209,12 @@ ROWS = (
             "data type float64",
             "MemoryError",
         ),
-        sources=(torch_file("torch/lib/libc10.so"),),
+        sources=(
+            thread("JingyunLiang/VRT", 49, "2022-10-16"),
+            thread("lllyasviel/Fooocus", 237, "2023-12-08"),
+            thread("ymcui/Chinese-LLaMA-Alpaca", 18, "2023-04-03"),
+            torch_file("torch/lib/libc10.so"),
+        ),
     ),
     KnownError(
         id="paging-file",
@@ -271,10 +278,11 @@ ROWS = (
     ),
     KnownError(
         id="disk-full",
+        causes=DISK_FULL,
         pattern=r"No space left on device|\[Errno 28\]|Disk quota exceeded|There is not enough space on the disk",
-        cause="The disk is full: the one with the package, checkpoint or cache, or the one with /tmp",
-        remedy="Look at which (df -h), and point TMPDIR, PIP_CACHE_DIR, HF_HOME or TORCHINDUCTOR_CACHE_DIR to another",
-        command="df -h",
+        cause="The place that is written to is full",
+        remedy="See which it is",
+        command="df -h . ~ /tmp /dev/shm; df -i . /tmp; quota -s",
         checks=("shm-size",),
         says=("OSError: [Errno 28] No space left on device",),
         sources=(thread("pypa/pip", 7745, "2020-02-14"), thread("huggingface/lerobot", 59, "2024-03-28")),

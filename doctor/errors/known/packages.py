@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known.causes_of_loading import OTHER_TORCH
+from torchlift.doctor.errors.known.causes_of_devices import NO_SUCH_INSTRUCTION
+from torchlift.doctor.errors.known.causes_of_loading import OTHER_TORCH, TORCH_NOT_HERE
 from torchlift.doctor.errors.known.causes_of_platforms import OLD_STDCXX, XFORMERS
 from torchlift.doctor.errors.known.more_causes import BITSANDBYTES
 from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
@@ -266,13 +267,19 @@ ROWS = (
     ),
     KnownError(
         id="illegal-instruction",
+        causes=NO_SUCH_INSTRUCTION,
         pattern=r"Illegal instruction( \(core dumped\))?$|\bSIGILL\b|exitcode ?: -4\b"
         r"|killed by signal: Illegal instruction",
-        cause="The processor, or the virtual machine, lacks instructions that a library was built with, mostly AVX",
-        remedy="Show the processor's flags to the virtual machine (CPU type host), or build the library on this machine",
+        cause="The processor met an instruction that it does not have",
+        remedy="See what it has, and which library asks",
+        command="grep -o -w 'avx\\|avx2\\|avx512f\\|fma' /proc/cpuinfo | sort -u; PYTHONFAULTHANDLER=1 python PROGRAM",
         checks=("python-platform",),
         says=("Illegal instruction (core dumped)",),
-        sources=(thread("pytorch/pytorch", 2714, "2023-01-27"), thread("pytorch/pytorch", 12112, "2019-05-11")),
+        sources=(
+            thread("ZiwenZhuang/parkour", 16, "2023-12-09"),
+            thread("pytorch/pytorch", 2714, "2023-01-27"),
+            thread("pytorch/pytorch", 12112, "2019-05-11"),
+        ),
         likely=True,
     ),
     KnownError(
@@ -303,15 +310,19 @@ ROWS = (
     ),
     KnownError(
         id="torch-not-installed",
+        causes=TORCH_NOT_HERE,
         pattern=r"No module named '?torch'?(?![\w.-])|PyTorch was not found\b|PackageNotFoundError: .{0,40}\btorch\b",
-        cause="The Python that runs has no torch, or pip builds a package in an empty environment of its own",
-        remedy="Install torch in that Python's environment; while pip builds a package, add --no-build-isolation",
+        cause="The Python that runs has no torch",
+        remedy="See which Python it is, and whether torch is in it",
+        command="python -c 'import sys; print(sys.executable)'; python -m pip show torch",
         checks=("torch-missing", "several-torch-copies"),
         says=(
             "ModuleNotFoundError: No module named 'torch'",
             "None of PyTorch, TensorFlow >= 2.0, or Flax have been found. PyTorch was not found",
         ),
         sources=(
+            thread("ModelCloud/GPTQModel", 1528, "2025-04-10"),
+            thread("pytorch/vision", 7510, "2023-04-12"),
             thread("exo-explore/exo", 521, "2024-12-03"),
             thread("huggingface/transformers", 11996, "2021-06-02"),
             thread("Dao-AILab/flash-attention", 253, "2023-05-31"),

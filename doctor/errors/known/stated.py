@@ -87,7 +87,7 @@ ROWS = (
     KnownError(
         id="stated-version",
         pattern=rf"{_ASKS} (?:the |at least |a |an )?(?:installation of |package )?'?(?P<package>{_NAME})'? ?(?:versions? |package )?\(?{_COMPARED} ?{_RELEASE}"
-        rf"|(?:[Rr]equires?|[Nn]eeds?|[Uu]pgrade (?:to|your)|[Uu]pdate to|tested (?:to work )?with|required version of|at least) '?(?P<package2>{_NAME})'? (?:versions? )?{_RELEASE}"
+        rf"|(?:[Rr]equires?|[Nn]eeds?|[Uu]pgrade (?:to|your)|[Uu]pdate to|tested (?:to work )?with|required version of|at least) '?(?P<package2>{_NAME})'? (?:versions? )?{_RELEASE}(?![^\n]{{0,80}}providers can be installed)"
         rf"|versions? of '?(?P<package3>{_NAME})'? (?:is|does|doesn't|do|must|that|installed|needs|should|you)\b"
         rf"|'?(?P<package4>{_NAME})'? version (?:(?:must|should|needs to|has to) be (?:>|at least|greater|higher|newer|equal|\d)|is too (?:old|low|new)|{_VERSION} is (?:not|too|older|incompatible))"
         rf"|[Pp]lease (?:upgrade|update|downgrade) (?:your |the |to (?:the |a )?(?:latest |newer |more recent )?(?:version of )?)?(?:versions? of |installation of )?'?(?P<package5>{_NAME})"

@@ -64,7 +64,7 @@ ROWS = (
     KnownError(
         id="nvcc-without-msvc",
         pattern=r"nvcc fatal {1,3}: (Could not set up the environment for Microsoft Visual Studio|Cannot find compiler 'cl\.exe' in PATH|Host compiler targets unsupported OS)"
-        r"|Cannot find compiler 'cl\.exe'|vcvars64\.bat.{0,80}(not found|returned)|Could not find vcvarsall|Unable to find vcvarsall\.bat|DistutilsPlatformError: Microsoft Visual C\+\+",
+        r"|Cannot find compiler 'cl\.exe'|vcvars64\.bat.{0,80}(not found|returned)|Could not find vcvarsall|DistutilsPlatformError: Microsoft Visual C\+\+",
         cause="nvcc does not find a Visual Studio that it can use: it is newer than this CUDA knows, is not whole (no C++ workload), or the shell is not the compiler's",
         remedy="Install the Build Tools of Visual Studio 2022 with the C++ workload, and build in its x64 Native Tools Command Prompt with DISTUTILS_USE_SDK=1",
         command="set DISTUTILS_USE_SDK=1",
@@ -125,10 +125,10 @@ ROWS = (
     ),
     KnownError(
         id="compiler-missing",
-        pattern=r"error: command '?([\w./-]{0,120}/)?(?P<compiler>(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|cl|cl\.exe|[\w-]{1,30}-gcc|[\w-]{1,30}-g\+\+))'? failed: (No such file|None|\[WinError 2\])|unable to execute '([\w./-]{0,120}/)?(?P<compiler2>(?!nvcc)[\w+.-]{0,30}(cc|\+\+|clang|cl|ld|ar)(-\d{1,2})?)': No such file"
-        r"|error: \[Errno 2\] No such file or directory: '(?P<compiler3>gcc|g\+\+|cc|c\+\+|clang|cl|x86_64-linux-gnu-g\w\w|x86_64-conda-linux-gnu-\w{1,6})'|No such file or directory: '(?P<compiler4>gcc|g\+\+|c\+\+)'"
+        pattern=r"error: command '?([\w./-]{0,120}/)?(?P<compiler>(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|[\w-]{1,30}-gcc|[\w-]{1,30}-g\+\+))'? failed: (No such file|None|\[WinError 2\])|unable to execute '([\w./-]{0,120}/)?(?P<compiler2>(?!nvcc)[\w+.-]{0,30}(cc|\+\+|clang|ld|ar)(-\d{1,2})?)': No such file"
+        r"|error: \[Errno 2\] No such file or directory: '(?P<compiler3>gcc|g\+\+|cc|c\+\+|clang|x86_64-linux-gnu-g\w\w|x86_64-conda-linux-gnu-\w{1,6})'|No such file or directory: '(?P<compiler4>gcc|g\+\+|c\+\+)'"
         r"|(gcc|g\+\+|cc1plus): (fatal )?error: (cannot execute|error trying to exec) ?'(?P<compiler5>cc1plus|cc1)'|error trying to exec '(?P<compiler6>cc1plus|cc1)': execvp|\['which', '(?P<compiler7>(c|g)\+\+|cc|gcc)'\]"
-        r"|FileNotFoundError: \[(WinError 2|Errno 2)\][^\n]{0,80}'(?P<compiler8>g\+\+|gcc|cl)'",
+        r"|FileNotFoundError: \[(WinError 2|Errno 2)\][^\n]{0,80}'(?P<compiler8>g\+\+|gcc)'",
         cause="The compiler {compiler} is not installed or not on PATH",
         remedy="Install the compilers of C and C++ (conda: gxx_linux-64), or point CC and CXX to them",
         command="sudo apt-get install -y build-essential",
