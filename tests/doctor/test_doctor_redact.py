@@ -97,6 +97,15 @@ def test_no_name_survives_anywhere(user: str, host: str, company: str, uuid: str
         assert secret.lower() not in after.lower(), re.findall(f".{{0,60}}{secret}.{{0,60}}", after, re.IGNORECASE)[:3]
 
 
+def test_the_name_of_this_machine_goes_from_its_own_facts_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.node", lambda: "node77xy.cluster.test")
+    facts = healthy("healthy_h100")
+    facts.hypothetical = False
+    facts.failures.append(ProbeFailure("nvml", "error", "no answer from node77xy"))
+    after = json.dumps(to_json(redact_facts(facts)))
+    assert "no answer from" in after and "node77xy" not in after
+
+
 def test_what_matters_stays() -> None:
     after = redact_facts(
         somebody("jane12ab", "node77xy", "acme42qq", "01234567-89ab-cdef-0123-456789abcdef", "/home/jane12ab")

@@ -98,6 +98,13 @@ def test_a_source_that_is_one_string_and_ascii_stays_so() -> None:
     assert source.replaced("s = 'é'\nt = 2").to_bytes() == data.replace(b"t = 1", b"t = 2")
 
 
+def test_lines_of_a_long_cell_that_are_all_alike_keep_the_way_they_are_escaped() -> None:
+    lines = ", ".join(["\"x = '\\u0061'\\n\""] * 300)
+    data = f'{{"cells": [{{"cell_type": "code", "source": ["y = 1\\n", {lines}]}}], "nbformat": 4}}'.encode()
+    source = opened(data)
+    assert source.replaced(source.text.replace("y = 1", "y = 2")).to_bytes() == data.replace(b"y = 1", b"y = 2")
+
+
 def test_places_are_told_by_cell_and_found_in_the_file() -> None:
     source = opened(notebook("import torch", "x = 1\nif x:\n    !pip install torch"))
     at = source.text.index("pip install")

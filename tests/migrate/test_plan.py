@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -280,3 +281,23 @@ def test_a_file_that_cannot_be_read_is_told_and_not_passed_over(tmp_path: Path) 
     assert done.returncode == 2
     assert "none was found, but not everything could be read" in done.stdout
     assert "broken.py: Not analysed: " in done.stdout
+
+
+def test_keeping_ends_the_questions_and_a_file_that_cannot_be_edited_is_told_as_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from torchlift.migrate.plan.ask import ask_and_write
+    from torchlift.migrate.plan.report import PlannedAnswer, Question
+
+    put(tmp_path, {"pyproject.toml": '[tool.torchlift]\ntorchscript = { support = "drop" }\n'})
+    support, speed = (
+        Question(about, f"What of {about}?", 1, None, (PlannedAnswer(answer, (), "Nothing.", None),))
+        for about, answer in (("support", "keep"), ("speed", "eager"))
+    )
+    asked: list[str] = []
+    monkeypatch.setattr("click.prompt", lambda *_, type, **_more: asked.append(type.choices[0]) or type.choices[0])
+    with pytest.raises(SystemExit) as end:
+        ask_and_write(SimpleNamespace(questions=(support, speed)), [tmp_path], Config())  # type: ignore[arg-type]
+    out, err = capsys.readouterr()
+    assert end.value.code == 2 and asked == ["keep"]
+    assert "was left as it is. " in err and "Written" not in out + err

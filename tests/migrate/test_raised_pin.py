@@ -26,11 +26,11 @@ def run(folder: Path, *arguments: str) -> str:
 
 
 def test_fixes_that_the_raised_pin_allows_are_made_in_the_same_run_and_the_next_changes_nothing(tmp_path: Path) -> None:
-    put(tmp_path, requirements_txt="torch==2.0.1\n")
+    put(tmp_path, requirements_txt="numpy\ntorch==2.0.1\n")
     said = run(tmp_path, "--unsafe-fixes")
-    assert (tmp_path / "requirements.txt").read_text() == "torch==2.15.0\n"
+    assert (tmp_path / "requirements.txt").read_text() == "numpy\ntorch==2.15.0\n"
     assert (tmp_path / "a.py").read_text() == FIXED
-    assert "requirements.txt:1 pinned torch 2.0.1; the pin moves to 2.15 in this run" in said
+    assert "requirements.txt:2 pinned torch 2.0.1; the pin moves to 2.15 in this run" in said
     run(tmp_path, "--unsafe-fixes")
     assert (tmp_path / "a.py").read_text() == FIXED
 

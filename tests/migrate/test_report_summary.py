@@ -164,6 +164,11 @@ def test_many_refused_files_are_not_all_named() -> None:
     ]
 
 
+def test_five_refused_files_are_all_named() -> None:
+    refused = [outcome(f"{number}.py", left=(TRACE,), refused="It is dirty.") for number in range(5)]
+    assert told(run(*refused)).splitlines()[-1] == "  4.py: It is dirty."
+
+
 def test_failures_are_listed_and_our_own_are_called_so() -> None:
     ours = FileFailure("a.py", "verify", "The file was left as it was.", ours=True)
     theirs = FileFailure("b.py", "read", "It cannot be read.")

@@ -12,6 +12,8 @@ from commands import told
 
 from torchlift.api_changes.changes import deprecated_names
 from torchlift.rules.api.tl403_deprecated_name import _own_words
+from torchlift.rules.catalogue import as_data
+from torchlift.rules.registry import all_rules
 
 SENDS = """\
 import torch.distributed as dist
@@ -94,3 +96,50 @@ def test_what_torch_says_itself_is_told_in_plain_words() -> None:
     assert len(said) > 20
     assert all(re.match(r"Torch\w* (?:says: |names `)", text) and text.endswith(".") for text in said)
     assert not [text for text in said if ":class:" in text or ":func:" in text or "``" in text]
+
+
+GONE = "import torch\n\ntry:\n    {}\n\n    OLD = True\nexcept ImportError:\n    OLD = False\n\n\ndef f(x):\n    {}torch.gels(x, x)\n"
+
+
+@pytest.mark.parametrize(
+    ("tried", "asks", "reported"),
+    [
+        ("from torch import gels", "if OLD:\n        return ", False),
+        ("import torch._six", "if OLD:\n        return ", False),
+        ("from torch import relu", "if OLD:\n        return ", True),
+        ("from torch import gels", "return ", True),
+    ],
+)
+def test_a_flag_of_an_import_that_fails_today_guards_what_asks_for_it(
+    tried: str, asks: str, reported: bool, tmp_path: Path
+) -> None:
+    found = findings(tmp_path, {"a.py": GONE.format(tried, asks)}, "--select=TL402")
+    assert any(finding["location"]["row"] > 10 for finding in found) is reported
+
+
+def test_a_fallback_of_a_name_that_the_target_only_begins_to_deprecate_is_told_with_that_release(
+    tmp_path: Path,
+) -> None:
+    code = "import torch\n\ntry:\n    from torch.cuda.amp import autocast\nexcept ImportError:\n    autocast = None\n"
+    told_of = {
+        target: [one["code"] for one in findings(tmp_path, {"a.py": code}, "--select=TL451", f"--target={target}")]
+        for target in ("2.3", "2.4")
+    }
+    assert told_of == {"2.3": [], "2.4": ["TL451"]}
+
+
+def test_releases_of_a_rule_are_data_or_nothing() -> None:
+    for rule in all_rules().values():
+        data = as_data(rule)
+        assert data["removed"] == (str(rule.removed) if rule.removed is not None else None)
+        assert data["deprecated"] == (str(rule.deprecated) if rule.deprecated is not None else None)
+    assert any(as_data(rule)["removed"] for rule in all_rules().values())
+
+
+def test_a_batch_in_an_expression_is_not_its_own_guard(tmp_path: Path) -> None:
+    code = SENDS.replace("    {around}:\n        for", "    for").replace(
+        "in dist.batch_isend_irecv(ops):\n            request",
+        "in (ready and dist.batch_isend_irecv(ops)) or ():\n        request",
+    )
+    found = findings(tmp_path, {"a.py": code.format(first="if steps == 1", second="if steps == 2")}, "--select=TL218")
+    assert [finding["code"] for finding in found] == ["TL218"]

@@ -191,6 +191,8 @@ MUST_STAY = {
          "c.py": "import torch\n\n\ndef write(keeper):\n    torch.jit.save(keeper.fast, 'a.pt')\n"}),
     "the graph is asked for in another file": (
         "TL102", {"a.py": HEAD + PLAIN, "b.py": "from a import f\n\nprint(f.graph)\n"}),
+    "asked by name for what TorchScript alone has": (
+        "TL102", {"a.py": HEAD + MODULE + "\n\nnet = torch.jit.script(Net())\nprint(getattr(net, 'code'))\n"}),
     "an attribute is taken as TorchScript in another file": (
         "TL102",
         {"b.py": HEAD + MODULE + "\n\nclass Keeper:\n    def __init__(self):\n        self.fast = torch.jit.script(Net())\n",
