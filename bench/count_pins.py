@@ -16,6 +16,7 @@ from pathlib import Path
 from changes import lines_of
 from leaving import share
 from named_sites import named_sites
+from notebook_rows import rows_of
 from replay_pins import TEXT, kind_of
 from scratch import as_repository
 from torchlift_command import DEFAULT, migrate
@@ -49,11 +50,7 @@ def main() -> None:
                 "--output-format",
                 "json",
             )
-            places = {
-                (item["filename"], line)
-                for item in run.report["findings"]
-                for line in range(item["location"]["row"], item["end_location"]["row"] + 1)
-            }
+            places = {(item["filename"], line) for item in run.report["findings"] for line in rows_of(repository, item)}
         own: Counter[str] = Counter()
         seen: Counter[str] = Counter()
         for name, number, kind, text in (named_sites if options.names else counted)(folder):

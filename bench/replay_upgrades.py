@@ -23,6 +23,7 @@ from pathlib import Path
 import fetch_corpus
 from changes import lines_of
 from leaving import share
+from notebook_rows import rows_of
 from replay_pins import Commit
 from scratch import as_repository
 from torchlift_command import DEFAULT, migrate
@@ -85,8 +86,7 @@ def main() -> None:
     parser.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="clones in FOLDER/OWNER/NAME")
     parser.add_argument(
         "--half",
-        choices=("tuned", "held", "fresh", "read, tuned", "read, held", "read, draw 1", "read, draw 2", "read, draw 3"),
-        help="only these rows",
+        help="only these rows: tuned, held, fresh, or read and what it is of",
     )
     parser.add_argument("--torchlift", default=DEFAULT, help="how to call it")
     parser.add_argument("--list", action="store_true", help="list the lines without a finding")
@@ -128,10 +128,10 @@ def replay(program: str, row: Commit, clone: Path, scratch: Path) -> Replayed:
         found: dict[str, set[int]] = {}
         fixed: dict[str, set[int]] = {}
         for item in check.report["findings"]:
-            _add(found, item["filename"], item)
+            found.setdefault(item["filename"], set()).update(rows_of(repository, item))
             for edit in item["fix"]["edits"] if item["fix"] else ():
-                _add(fixed, item["filename"], edit)
-                _add(found, item["filename"], edit)
+                for places in (fixed, found):
+                    places.setdefault(item["filename"], set()).update(rows_of(repository, item, edit))
         for path in paths:
             for number, text in theirs[path].items():
                 result.lines += 1
@@ -175,10 +175,6 @@ def taken_out(clone: Path, row: Commit, path: str) -> list[tuple[int, str]]:
             found.append((number, line[1:].decode("utf-8", "replace")))
             number += 1
     return found
-
-
-def _add(places: dict[str, set[int]], path: str, item: dict[str, dict[str, int]]) -> None:
-    places.setdefault(path, set()).update(range(item["location"]["row"], item["end_location"]["row"] + 1))
 
 
 def sort_of(text: str) -> str:

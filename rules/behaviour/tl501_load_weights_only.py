@@ -25,7 +25,8 @@ RULE = Rule(
         "Always for review: which value is right depends on the file and on who wrote it. Where the code uses the result, or a part "
         "of it, as a model or as an object of another class, or saves such a thing under the same path, the fix is "
         "`weights_only=False`, which keeps the behaviour of before 2.6 and is for trusted files. Where a state dict is saved there, or all of "
-        "it goes to `load_state_dict`, it is `weights_only=True`, the new default said aloud. Where nothing tells, nothing is written."
+        "it goes to `load_state_dict`, it is `weights_only=True`, the new default said aloud. Where nothing tells, nothing is written. A "
+        "project that needs torch 2.6 is told alone of what fails there, or may."
     ),
     targets=("torch.load",),
     triggers=("torch.load", "load & torch as ", "import load & from torch"),
@@ -56,14 +57,19 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     if "jit" in view.source.text and context.says("TL138", use):
         return  # TL138 says more about an archive
-    yield _finding(context, call)
+    finding = _finding(context, call)
+    if finding.severity is not Severity.INFO or context.settings.min_torch < _FLIPPED or _is_pickled(call):
+        yield finding  # else it means today what it means tomorrow
+
+
+def _is_pickled(call: ast.Call) -> bool:
+    return len(call.args) > 2 or any(keyword.arg == "pickle_module" for keyword in call.keywords)
 
 
 def _finding(context: Context, call: ast.Call) -> Finding:
     view, target = context.view, context.settings.target
     span = view.span(call)
-    pickled = len(call.args) > 2 or any(keyword.arg == "pickle_module" for keyword in call.keywords)
-    if pickled:
+    if _is_pickled(call):
         message = "`torch.load` with a `pickle_module` unpickles anything, which runs whatever code the file names."
         advice = "Say `weights_only=False` where the file is trusted, so that the next reader knows; it stays the default here."
         return Finding("TL501", view.path, span, message, Severity.INFO, advice)
@@ -173,6 +179,7 @@ EXAMPLES = (
         "import torch\n\n\ndef load(net, path):\n    net.load_state_dict(torch.load(path, weights_only=True))\n    return net\n",
         safety="unsafe",
         why="weights",
+        min_torch=TorchVersion(2, 0),
         run="torch.save(torch.nn.Linear(2, 1).state_dict(), 'w.pt')\nresult = sorted(load(torch.nn.Linear(2, 1), 'w.pt').state_dict())",
     ),
     Bad(
@@ -183,6 +190,7 @@ EXAMPLES = (
         "    return state['epoch']\n",
         safety="unsafe",
         why="a checkpoint that the file saves itself",
+        min_torch=TorchVersion(2, 0),
         run="net = torch.nn.Linear(2, 1)\nsave(net, 'c.pt')\nresult = load(net, 'c.pt')",
     ),
     Bad(
@@ -220,6 +228,7 @@ EXAMPLES = (
         "    return state['epoch']\n",
         safety="unsafe",
         why="a checkpoint by `dict`, with the number of a loop and a tensor",
+        min_torch=TorchVersion(2, 0),
         run="net = torch.nn.Linear(2, 1)\ntrain(net, 'c.pt', 7)\nresult = resume(net, 'c.pt')",
     ),
     Bad(
@@ -236,6 +245,7 @@ EXAMPLES = (
         "import torch\n\n\ndef load(net, path):\n    state = torch.load(path)\n    net.load_state_dict(state['net'])\n"
         "    return state['best']\n",
         why="a checkpoint of which nothing tells all",
+        min_torch=TorchVersion(2, 0),
     ),
     Bad(
         "import torch\n\n\ndef save(net, config, path):\n    state = {'net': net.state_dict(), 'config': config}\n    torch.save(state, path)\n\n\n"
@@ -245,6 +255,7 @@ EXAMPLES = (
     Bad(
         "import torch\n\n\ndef mean(path):\n    return torch.load(path).float().mean()\n",
         why="a tensor, or something else with these methods",
+        min_torch=TorchVersion(2, 0),
     ),
     Bad(
         "import pickle\n\nimport torch\n\n\ndef load(path):\n    return torch.load(path, pickle_module=pickle)\n",
@@ -253,7 +264,9 @@ EXAMPLES = (
     Bad(
         "import torch\n\n\ndef load(path):\n    return torch.load(path, encoding='latin1')\n",
         why="arguments for the unpickler",
+        min_torch=TorchVersion(2, 0),
     ),
+    Ok("import torch\n\nx = torch.load('x.pt')\n", "a project for which True is the default already"),
     Ok("import torch\n\n\ndef load(path, safe):\n    return torch.load(path, weights_only=safe)\n", "it is said"),
     Ok("import torch\n\n\ndef load(path, **options):\n    return torch.load(path, **options)\n", "it may be said"),
     Ok("import json\nimport torch\n\n\ndef load(file):\n    return json.load(file)\n", "another module's"),

@@ -175,24 +175,29 @@ def _system(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, se
         f"{spelled(target)} in it."
     )
     help = "Take an image whose tag ends with ubuntu20.04 or newer, or with rockylinux8 or ubi8."
-    yield Finding("TL302", view.path, image.span, message, Severity.WARNING, help)
+    yield Finding("TL302", view.path, image.told or image.span, message, Severity.WARNING, help)
 
 
 def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, settings: Settings) -> Iterator[Finding]:
     installed = _installed(sets, settings)
-    if installed is None or not image.compiler or image.cuda is None:
+    if not image.compiler or image.cuda is None:
+        return
+    compiled = _COMPILES.search(stage) is not None
+    if installed is None:
+        # A variable fills in which torch it is, so all that is known is that it will be the target.
+        if any(pin.opaque and not pin.file for item in sets for pin in item.named("torch")):
+            yield from _left_behind(view, image, target_line(settings.target), compiled=compiled)
         return
     release, build, whose = installed
     cuda = cuda_of(build)
-    compiled = _COMPILES.search(stage) is not None
     if cuda is not None and cuda[0] == image.cuda[0] and compiled and line_of(release) < target_line(settings.target):
-        yield from _left_behind(view, image, target_line(settings.target))
+        yield from _left_behind(view, image, target_line(settings.target), compiled=True)
     if cuda is None or cuda[0] == image.cuda[0]:
         return
     yield Finding(
         "TL302",
         view.path,
-        image.span,
+        image.told or image.span,
         f"The image has the compiler of CUDA {_spelled(image.cuda)}, and {whose} torch {release} for CUDA {_spelled(cuda)}: "
         "torch refuses to compile extensions with another major version of CUDA than its own"
         + (", as this stage seems to do." if compiled else "."),
@@ -203,7 +208,7 @@ def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, s
     )
 
 
-def _left_behind(view: TextView, image: ImageLine, target: Line) -> Iterator[Finding]:
+def _left_behind(view: TextView, image: ImageLine, target: Line, *, compiled: bool) -> Iterator[Finding]:
     """An image whose compiler goes with the torch of today, and with no build of the target."""
     builds = [row["build"] for row in table("indexes")["rows"] if target in lines_of(row["build"])]
     cudas = [cuda for build in builds if (cuda := cuda_of(build)) is not None]
@@ -211,15 +216,17 @@ def _left_behind(view: TextView, image: ImageLine, target: Line) -> Iterator[Fin
         return
     message = (
         f"The image has the compiler of CUDA {_spelled(image.cuda)}, and torch {spelled(target)}, which this project moves to, is built for CUDA "
-        f"{' and '.join(map(_spelled, cudas))}: torch refuses to compile extensions with another major version of CUDA, as this stage seems to do."
+        f"{' and '.join(map(_spelled, cudas))}: torch refuses to compile extensions with another major version of CUDA"
+        + (", as this stage seems to do." if compiled else ".")
     )
     yield Finding(
         "TL302",
         view.path,
-        image.span,
+        image.told or image.span,
         message,
         Severity.INFO,
-        f"Take a devel image of CUDA {_spelled(cudas[0])} with the new torch.",
+        f"Take a devel image of CUDA {_spelled(cudas[0])} with the new torch"
+        + ("." if compiled else ", or where nothing is compiled one without CUDA: torch brings its own libraries."),
     )
 
 
@@ -276,6 +283,11 @@ def _spelled(pair: tuple[int, int]) -> str:
 
 
 EXAMPLES = (
+    Bad(
+        "ARG TORCH=2.15.0\nFROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nARG TORCH\nRUN pip install torch==$TORCH\n",
+        why="a compiler that the target has no build for, beside a torch that a variable fills in",
+        path="filled/Dockerfile",
+    ),
     Bad(
         "FROM nvidia/cuda:12.4.1-cudnn-devel-ubuntu22.04\nRUN pip install torch==2.6.0+cu124 --extra-index-url "
         "https://download.pytorch.org/whl/cu124\nRUN pip install -e .\n",
@@ -345,6 +357,16 @@ EXAMPLES = (
         "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04 AS build\nRUN make\nFROM ubuntu:24.04\nRUN pip install torch\n",
         "another stage",
         "Dockerfile",
+    ),
+    Bad(
+        "ARG BASE=nvidia/cuda:11.1.1-base-ubuntu18.04\nFROM ${BASE}\nRUN pip install torch==1.8.1\n",
+        why="an image that a variable names",
+        path="named/Dockerfile",
+    ),
+    Bad(
+        "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-devel-ubuntu22.04\nRUN pip install torch==2.15.0\n",
+        why="a tag that a variable fills in",
+        path="tagged/Dockerfile",
     ),
     Ok(
         "FROM nvidia/cuda:${CUDA}-devel-ubuntu22.04\nRUN pip install torch\n",

@@ -19,27 +19,24 @@ from torchlift.rules.dependencies.installed.reading import (
     INSTALLING,
     SETUP,
     is_expectation,
-    is_pytorch_channel,
     session_install,
     sets_of,
     setup_of,
-    torch_of,
 )
+from torchlift.rules.dependencies.installed.said_for import is_remedy
 from torchlift.rules.dependencies.moves.compiled_files import compiled_for, made_for_one_torch
 from torchlift.rules.dependencies.moves.holding import (
     groups_of,
     held_in,
     holds,
-    is_named_after,
     lists_of,
     newest_of_series,
     older_under_conditions,
 )
-from torchlift.rules.dependencies.moves.moving import Move, move
-from torchlift.rules.dependencies.moves.said_of_pins import IS_LOWEST, LAST_OF_TORCHTEXT, ended, is_excluded, told
-from torchlift.rules.dependencies.wheels.builds import Line, is_named_in, spelled, target_line
+from torchlift.rules.dependencies.moves.offered import by_hand, of_its_own, offered
+from torchlift.rules.dependencies.moves.said_of_pins import LAST_OF_TORCHTEXT, ended, is_excluded, told
+from torchlift.rules.dependencies.wheels.builds import Line, spelled, target_line
 from torchlift.rules.dependencies.wheels.hardware import wheel_for
-from torchlift.rules.dependencies.wheels.index_problem import builds_in, problem_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
@@ -94,7 +91,8 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     elsewhere = next(iter(loose_indexes(view, list(sets))), None) is not None if sets else False
     settings = _reaching(context.settings)
     for item in sets:
-        yield from _in_set(view, item, settings, context.project, elsewhere=elsewhere)
+        if not is_remedy(view, item.span):
+            yield from _in_set(view, item, settings, context.project, elsewhere=elsewhere)
     target = target_line(settings.target)
     yield from _compiled(view, target)
     for pin in loose_pins(view, sets) if not is_expectation(view) else ():
@@ -168,19 +166,19 @@ def _in_set(
             continue
         apart = older_under_conditions(held)
         together = [pin for pin in pins if pin not in apart]
-        moved = _move(view, replace(item, pins=together), held, settings, project, elsewhere=elsewhere)
+        moved = offered(view, replace(item, pins=together), held, settings, project, elsewhere=elsewhere)
         led = _led(view, [pin for pin in held if pin not in apart])
-        groups = groups_of(view.path, pins, settings, project) if moved.goes_together else ()
+        groups = groups_of(view.path, pins, settings, project) if not moved.of_index else ()
         for pin in held:
             if any(pin in others for others in led.values()):
                 continue
             severity, message = told(view, pin, target)
             message += _beside(led.get(pin, []))
             if pin in apart:
-                help = "Its condition gives it a version of its own; raise it by hand."
-                yield Finding("TL309", view.path, pin.span, message, severity, help)
+                yield Finding("TL309", view.path, pin.span, message, severity, by_hand(pin))
             else:
-                yield Finding("TL309", view.path, pin.span, message, severity, moved.help, moved.fix, groups=groups)
+                help = (of_its_own(pin, target) if moved.of_index else "") or moved.help
+                yield Finding("TL309", view.path, pin.span, message, severity, help, moved.fix, groups=groups)
                 groups = tuple(replace(group, covers=0) for group in groups)
 
 
@@ -199,41 +197,6 @@ def _beside(pins: list[Pin]) -> str:
         return ""
     named = " and ".join(f"`{' '.join(pin.text.partition(';')[0].split())}`" for pin in pins)
     return f" {named} on the same line {'goes' if len(pins) == 1 else 'go'} with it."
-
-
-def _move(
-    view: TextView, item: PinSet, held: list[Pin], settings: Settings, project: Project, *, elsewhere: bool
-) -> Move:
-    if any(pin.notation == "conda" for pin in held):
-        if any(is_pytorch_channel(name) for name, _ in item.channels):
-            return Move(
-                None,
-                "PyTorch's own conda channel ended with torch 2.5 (TL308): install torch by pip or from conda-forge.",
-            )
-        return Move(
-            None,
-            "Which releases a conda channel has is not in torchlift's data; raise it there, or install torch by pip.",
-        )
-    if any(map(is_named_after, held)):
-        return Move(
-            None,
-            f"The name of the list says which torch it is for: torch {spelled(target_line(settings.target))} gets one of its own.",
-        )
-    if IS_LOWEST.search(view.path):
-        return Move(
-            None, "The name of the file says that it holds the lowest releases; raise it when the project drops them."
-        )
-    if any(is_named_in(view.path, clause.version) for pin in held if pin.is_torch for clause in pin.clauses):
-        return Move(None, "The name of the file says which torch it is for: another release gets a file of its own.")
-    wanted = torch.specifier if (torch := torch_of(item.pins)) is not None and not torch.opaque else None
-    if any(problem_of(build, wanted, settings) for build in builds_in(item)):
-        return Move(None, "It goes with its index, of which TL301 speaks.", goes_together=False)
-    moved = move(view, item, settings, project)
-    if elsewhere and moved.fix is not None and not item.indexes:
-        return Move(
-            None, f"{moved.help} Not rewritten: the index is named elsewhere in this file, and both change together."
-        )
-    return moved
 
 
 def _compiled(view: TextView, target: Line) -> Iterator[Finding]:

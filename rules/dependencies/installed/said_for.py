@@ -13,6 +13,10 @@ _MEANT_FOR = lazy_pattern(
     r"(?<![\w-])cuda[ -]?(?:toolkit |version |v)?\d+(?:\.\d+)?|\bdrivers?\b|\bcompute capability\b|\b(?:[GR]TX|Tesla) ?\d*|\b[VAHP]100\b",
     re.IGNORECASE,
 )
+_REMEDY = lazy_pattern(
+    r"\bdown-?grad(?:e|es|ed|ing)\b|\bincompatible\b|\bwork-?around\b|\b(?:n[o']t|no longer)(?: yet)? (?:support|compatible|work)",
+    re.IGNORECASE,
+)
 _ITEM = lazy_pattern(r"\s*(?:[-*+]|\d+[.)])\s+")
 _FENCE = lazy_pattern(r"\s*(?:```|~~~)")
 
@@ -21,16 +25,24 @@ def said_for(view: TextView, place: Span) -> str | None:
     """The words beside a command on a page that say for which hardware or CUDA it is; None where none do."""
     if view.kind != "markdown":
         return None
+    found = _MEANT_FOR.search(_beside(view, place))
+    return found[0].strip() if found else None
+
+
+def is_remedy(view: TextView, place: Span) -> bool:
+    """Whether a page offers a command against a trouble with newer releases: it is not wrong because it is old, either."""
+    return view.kind == "markdown" and _REMEDY.search(_beside(view, place)) is not None
+
+
+def _beside(view: TextView, place: Span) -> str:
+    """The text that leads to a command, or stands around it."""
     text = view.source.text
     line = view.line_at(place.start)
     lines = text.splitlines(keepends=True)
     number = view.source.location(place.start)[0] - 1
     if line is not None and is_code(view, line):
-        beside = _above(lines, number)
-    else:
-        beside = _paragraph(lines, number).replace(view.source.slice(place), " ")
-    found = _MEANT_FOR.search(beside)
-    return found[0].strip() if found else None
+        return _above(lines, number)
+    return _paragraph(lines, number).replace(view.source.slice(place), " ")
 
 
 def _above(lines: list[str], number: int) -> str:

@@ -69,11 +69,11 @@ class _Obstacle(Exception):
 
 @dataclass(frozen=True)
 class Move:
-    """The fix of a set, if there is one, and what to tell beside it; whether other lists of the project go with it."""
+    """The fix of a set, if there is one, and what to tell beside it; whether its index has to be exchanged first."""
 
     fix: Fix | None
     help: str
-    goes_together: bool = True
+    of_index: bool = False
 
 
 def move(view: TextView, item: PinSet, settings: Settings, project: Project) -> Move:

@@ -196,12 +196,13 @@ def _offer(
         value = Template(f'{value.text} if "nccl" in $backend else None', (*value.parts, ("backend", view.span(node))))
         assumptions = [*assumptions, f"`{view.text(node)}` has to be the name of a backend, and not None"]
     if context.settings.min_torch < _EAGER_BY_DEFAULT:
-        place = sensitive_place(context.project)
+        place = sensitive_place(context.project, view.path)
         if place is not None:
             return replace(
                 finding,
-                help=f"Not rewritten: the project {context.settings.supports}, where `device_id` makes group "
-                f"creation eager, and it has {place}, which eager groups serialise or hang.",
+                help=f"Not rewritten: the project {context.settings.supports}. From torch {_NEEDS} to 2.14 it is `device_id` that makes "
+                f"group creation eager, which may serialise or hang {place}. Look at that first, or let the project run on torch "
+                f"{_EAGER_BY_DEFAULT} and newer alone (`--min-torch {_EAGER_BY_DEFAULT}`), where every group is eager.",
             )
     if context.settings.min_torch < _HANG_FIXED:
         assumptions = [

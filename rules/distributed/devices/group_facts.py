@@ -6,6 +6,7 @@ import ast
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
+from torchlift.rules.analysis.project.same_program import in_one_program
 from torchlift.rules.distributed.p2p.calls import OVERLAPPING
 from torchlift.rules.distributed.ranks.rank_condition import condition_on_own_rank
 from torchlift.view import ModuleView
@@ -54,19 +55,22 @@ COLLECTOR = Collector(
 )
 
 
-def sensitive_place(project: Project) -> str | None:
-    """The first place that may hang when a legacy NCCL group is created eagerly, as `what at path:line`.
+def sensitive_place(project: Project, path: str) -> str | None:
+    """The first place that may hang when a legacy NCCL group is created eagerly, as `what at path:line`, of what a program may
+    load together with the file at `path`.
 
     Point-to-point code counts if it hangs in one queue or cannot be worked out; see `p2p.findings`.
     Source: torch 2.10-2.15 binaries ("In eager initialization mode, unbatched P2P ops are treated as independent
     collective ops, and are thus serialized"), pytorch#153960, open-instruct#1311, DeepSpeed#7266; read 2026-11-21.
     """
-    return project.once(_first_place)
+    return next((said for place, said in project.once(_places) if in_one_program(project, path, place)), None)
 
 
-def _first_place(project: Project) -> str | None:
+def _places(project: Project) -> tuple[tuple[str, str], ...]:
+    """All files with such places, each with the first."""
     from torchlift.rules.distributed.p2p.findings import lines_that_may_hang  # forty modules that few projects need
 
+    found = []
     for path, record in sorted(project.records(COLLECTOR).items()):
         assert isinstance(record, GroupRecord)
         lines = list(record.lines)
@@ -75,5 +79,5 @@ def _first_place(project: Project) -> str | None:
             lines += ((line, "point-to-point code") for line in lines_that_may_hang(view, project))
         if lines:
             line, what = min(lines)
-            return f"{what} at {path}:{line}"
-    return None
+            found.append((path, f"{what} at {path}:{line}"))
+    return tuple(found)

@@ -14,6 +14,7 @@ from torchlift.rules.analysis.values.repeatable import (
     is_unchanged,
     nodes_between,
 )
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.devices.init_call import InitCall
 from torchlift.rules.distributed.devices.known_conditions import Fact, asks_the_machine, is_implied, known_facts
 from torchlift.rules.distributed.devices.moved_definitions import Moving, calls_of_distributed
@@ -225,8 +226,27 @@ def _other_settings(view: ModuleView, init: ast.Call, chosen: ast.Call) -> Itera
     for other in set_device_calls(view, view.function_of(init) or view.tree):
         if other is chosen or view.function_of(other) is not view.function_of(init):
             continue
-        if ast.dump(argument_of(other)) != text and not _exclusive(view, init, other):
+        argument = argument_of(other)
+        same = ast.dump(_index(view, argument)) == ast.dump(_index(view, argument_of(chosen)))
+        if not same and not _exclusive(view, init, other):
             yield other
+
+
+def _index(view: ModuleView, device: ast.expr) -> ast.expr:
+    """The index of a device that is written out, `torch.device(f"cuda:{rank}")` or `"cuda", rank`; else the device itself."""
+    value = assigned_value(view, device) if isinstance(device, ast.Name) else None
+    match value or device:
+        case ast.JoinedStr(values=[ast.Constant(value="cuda:"), ast.FormattedValue(value=index)]):
+            return index
+        case ast.Call(args=[ast.Constant(value="cuda"), index], keywords=[]) as call if _is_device(view, call):
+            return index
+        case ast.Call(args=[ast.JoinedStr() as name], keywords=[]) as call if _is_device(view, call):
+            return _index(view, name)
+    return device
+
+
+def _is_device(view: ModuleView, call: ast.Call) -> bool:
+    return view.possible_name(call.func) == "torch.device"
 
 
 def _device_context(view: ModuleView, item: ast.withitem, text: str) -> ast.Call | None:

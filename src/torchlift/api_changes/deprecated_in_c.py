@@ -8,7 +8,7 @@ from __future__ import annotations
 
 READ_IN = "2.13"
 
-_AUTOCAST = {
+AUTOCAST = {
     "get_autocast_cpu_dtype": "get_autocast_dtype('cpu')",
     "get_autocast_gpu_dtype": "get_autocast_dtype('cuda')",
     "get_autocast_ipu_dtype": "get_autocast_dtype('ipu')",
@@ -24,11 +24,12 @@ _AUTOCAST = {
     "set_autocast_ipu_enabled": "set_autocast_enabled('ipu', enabled)",
     "set_autocast_xla_enabled": "set_autocast_enabled('xla', enabled)",
 }
+"""What takes a device instead, since torch 2.4: ATen/autocast_mode.h of the wheels of 2.3.1 and 2.4.1, read 2026-11-27."""
 
 SAID_IN_C = {
     **{
         f"torch.{name}": f"torch/lib/libtorch_python.so warns: It is deprecated. Please use `torch.{new}` instead"
-        for name, new in _AUTOCAST.items()
+        for name, new in AUTOCAST.items()
     },
     "torch.distributed.fsdp.FullyShardedDataParallel.state_dict_type": (
         "torch/distributed/fsdp/fully_sharded_data_parallel.py:827 is marked: it calls set_state_dict_type, which says that FSDP.state_dict_type() "

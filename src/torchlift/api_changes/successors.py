@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from torchlift.api_changes.changes import must_be_newer
 from torchlift.api_changes.companion_advice import companion_advice
+from torchlift.api_changes.deprecated_in_c import AUTOCAST
 from torchlift.lazy_dataclass import dataclass
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
@@ -246,6 +247,10 @@ ADVICE: dict[str, Advice] = {
     }.items()
 }
 ADVICE |= {name: Advice(text) for name, text in companion_advice()}
+ADVICE |= {
+    f"torch.{name}": Advice(f"Torch names `torch.{new}` in its place.", TorchVersion(2, 4))
+    for name, new in AUTOCAST.items()
+}
 
 
 def advice_for(name: str) -> Advice | None:

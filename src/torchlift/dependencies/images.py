@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
+from torchlift.dependencies.assignments import assignments
 from torchlift.dependencies.commands import is_command
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
@@ -28,6 +30,7 @@ _NIGHTLY = lazy_pattern(
     rf"{_HUB}pytorch/pytorch:nightly-(?P<flavour>runtime|devel)-cuda(?P<cuda>\d+(?:\.\d+)?)-cudnn\d+\b"
 )
 _NGC = lazy_pattern(r"(?:nvcr\.io/)?nvidia/pytorch:(?P<tag>\d\d\.\d\d)(?:\.\d+)?-py3\b")
+_FILLED = lazy_pattern(r"\$\{?(?P<name>\w+)(?::-[^}]*)?\}?")
 _PYTHON = lazy_pattern(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?(?:-[\w.-]+)?\Z")
 
 
@@ -51,6 +54,7 @@ class ImageLine:
         compiler: whether it holds nvcc.
         stage: number of the build stage that it begins, 0 for the first; -1 where it begins none.
         release: "24.05" for the images of NGC, whose torch only a table knows.
+        told: the value of the variable that fills the name in, where one does.
     """
 
     kind: Literal["cuda", "torch", "python", "ngc"]
@@ -62,6 +66,7 @@ class ImageLine:
     compiler: bool = False
     stage: int = 0
     release: str | None = None
+    told: Span | None = None
 
 
 def read_images(view: TextView) -> list[ImageLine]:
@@ -110,9 +115,22 @@ def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[ImageLine]:
     for line in view.lines:
         for match in pattern.finditer(line.text):
             stage += 1
-            image = image_named(match["image"], line.span(*match.span("image")), stage)
+            span = line.span(*match.span("image"))
+            image = image_named(match["image"], span, stage) or _filled_in(view, match["image"], span, stage)
             if image is not None:
                 yield image
+
+
+def _filled_in(view: TextView, name: str, span: Span, stage: int) -> ImageLine | None:
+    """The image of CUDA whose name or tag has values of the variables of a container file; other images have a version to exchange."""
+    used = [match["name"] for match in _FILLED.finditer(name)] if view.kind == "dockerfile" else []
+    given = {item.name: item for item in reversed(assignments(view)) if item.name in used}
+    if not used or not given.keys() >= set(used):
+        return None
+    image = image_named(_FILLED.sub(lambda match: given[match["name"]].value, name), span, stage)
+    if image is None or image.kind != "cuda":
+        return None
+    return replace(image, told=given[used[0]].span)
 
 
 def _pair(text: str) -> tuple[int, int]:

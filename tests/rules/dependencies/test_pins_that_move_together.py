@@ -224,6 +224,35 @@ def test_what_the_choice_depends_on_is_told_once_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("torch<2.8 ; sys_platform == 'darwin'", "It is for macOS, where torch comes from PyPI"),
+        ("torch==2.13.0+xpu ; sys_platform == 'win32'", "Its build, xpu, comes from an index of its own"),
+        ("torch==2.5.1 ; sys_platform == 'linux'", "It goes with its index"),
+    ],
+)
+def test_what_comes_from_elsewhere_does_not_go_with_an_index(tmp_path: Path, condition: str, said: str) -> None:
+    text = f"--extra-index-url {CU}cu121\ntorch==2.5.1+cu121 ; platform_machine == 'x86_64'\n{condition}\n"
+    found = left(run(tmp_path, {"requirements.txt": text}, unsafe=False), "TL309")
+    assert said in (found[-1].help or "")
+
+
+def test_an_older_pin_with_a_build_is_raised_with_its_index(tmp_path: Path) -> None:
+    text = "torch==2.10.0 ; python_version > '3.10'\ntorch==2.7.1+cu128 ; sys_platform != 'linux'\n"
+    found = left(run(tmp_path, {"requirements.txt": text}, unsafe=False), "TL309")
+    assert any("with its build (cu128) and the index it comes from" in (finding.help or "") for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [("It does not support torch 2.4 yet.\nDowngrade to torch 2.3.*", False), ("Take torch 2.3", True)],
+)
+def test_a_remedy_on_a_page_is_no_pin(tmp_path: Path, said: str, told: bool) -> None:
+    page = f"# Errors\n\n{said}:\n\n```bash\npip install 'torch<2.4'\n```\n"
+    assert bool(left(run(tmp_path, {"docs/trouble.md": page}, unsafe=False), "TL309")) is told
+
+
+@pytest.mark.parametrize(
     "other", ["numpy==1.19.4", "pandas == 0.25.1", "scikit_learn==0.21.3", "numpy>=1.17,<1.20", "scipy<=1.5"]
 )
 def test_torch_stays_beside_a_pin_that_forbids_its_python(tmp_path: Path, other: str) -> None:

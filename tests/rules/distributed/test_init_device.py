@@ -220,7 +220,9 @@ def test_before_2_15_a_fix_is_held_back_by_what_eager_groups_may_hang(
     text: str, held_back: bool, tmp_path: Path
 ) -> None:
     code = "def setup(local_rank: int):\n    torch.cuda.set_device(local_rank)\n    dist.init_process_group('nccl')\n"
-    files = {"groups.py": HEAD + text}
+    files = {"groups.py": HEAD + text, "both.py": "import groups\nimport main\n"}
+    (apart,), _ = findings(tmp_path / "apart", code, {"groups.py": HEAD + text}, TorchVersion(2, 14))
+    assert apart.fix is not None
     (old,), _ = findings(tmp_path / "old", code, files, TorchVersion(2, 14))
     assert (old.fix is None) is held_back
     assert not held_back or "groups.py:" in (old.help or "")
