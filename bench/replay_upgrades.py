@@ -127,11 +127,13 @@ def replay(program: str, row: Commit, clone: Path, scratch: Path) -> Replayed:
             return result
         found: dict[str, set[int]] = {}
         fixed: dict[str, set[int]] = {}
+        root = repository.parent / check.report["root"]  # below the repository where all paths lie in one distribution
         for item in check.report["findings"]:
-            found.setdefault(item["filename"], set()).update(rows_of(repository, item))
+            name = (root / item["filename"]).relative_to(repository).as_posix()
+            found.setdefault(name, set()).update(rows_of(root, item))
             for edit in item["fix"]["edits"] if item["fix"] else ():
                 for places in (fixed, found):
-                    places.setdefault(item["filename"], set()).update(rows_of(repository, item, edit))
+                    places.setdefault(name, set()).update(rows_of(root, item, edit))
         for path in paths:
             for number, text in theirs[path].items():
                 result.lines += 1

@@ -15,9 +15,9 @@ _MADE_FOR = lazy_pattern(
     r"(?:[+./-]|%2B|\bpt|cu\d{2,3}|\d)(?:torch|pt)-?(?P<release>[12]\.\d{1,2}(?:\.\d+)?)(?!\d)", re.IGNORECASE
 )
 _MARK = lazy_pattern(
-    r"\.whl\b|(?:whl/torch-\d|openmmlab\.com/mmcv/dist/|detectron2/wheels/|data\.dgl\.ai/wheels/)[^\s\"';,<>()]*"
+    r"\.whl\b|(?:whl/torch-\d|openmmlab\.com/mmcv/dist/|detectron2/wheels/|data\.dgl\.ai/wheels/|autogptq-index/whl/)[^\s\"';,<>()]*"
 )
-_PAGE_FOR_CUDA = lazy_pattern(r"(?:dist|wheels(?:/torch-[\d.]+)?)/(cu\d{2,3})(?=/)")
+_PAGE_FOR_CUDA = lazy_pattern(r"(?:dist|wheels(?:/torch-[\d.]+)?|autogptq-index/whl)/(cu\d{2,3})(?=/|\Z)")
 _BREAKS = frozenset(" \t\r\n\"'=;,<>()")
 _LONGEST_NAME = 400
 
