@@ -207,4 +207,66 @@ ROWS = (
         sources=("torchvision, torchvision/io/image.py, by its words; no thread was read for it, 2026-11-26",),
         level="warning",
     ),
+    KnownError(
+        id="type-without-numpy",
+        pattern=r"Got unsupported ScalarType (?P<name>\w{1,20})",
+        cause="NumPy has no {name}, so that a tensor of that type cannot be handed to it (.numpy(), np.array, matplotlib, PIL, pandas)",
+        remedy="x.float().cpu().numpy() (a model in bfloat16: its output first); whole programs: float16 or float32 in place of bfloat16 (dtype, precision='fp16'), or a newer release of the package that calls .numpy()",
+        says=("TypeError: Got unsupported ScalarType BFloat16",),
+        sources=(
+            thread("guillaume-be/rust-bert", 392, "2023-06-17"),
+            thread("weecology/DeepForest", 1214, "2025-11-20"),
+            thread("vllm-project/vllm", 393, "2023-07-07"),
+        ),
+    ),
+    KnownError(
+        id="stft-complex",
+        pattern=r"stft requires the return_complex parameter be given|stft with return_complex=False|istft requires a complex-valued input|istft will require a complex-valued input",
+        cause="The program is from before torch 2.0: torch.stft asks for return_complex since then, and torch.istft takes complex tensors only",
+        remedy="The old numbers: torch.view_as_real(torch.stft(..., return_complex=True)); for istft: torch.istft(torch.view_as_complex(x.contiguous()), ...). In a package: a newer release of it; `torchlift migrate` mends such calls",
+        command="torchlift migrate --check",
+        says=(
+            "RuntimeError: stft requires the return_complex parameter be given for real inputs, and will further require that return_complex=True in a future PyTorch release.",
+            "RuntimeError: istft requires a complex-valued input tensor matching the output from stft with return_complex=True.",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 86724, "2022-10-11"),
+            thread("prophesier/diff-svc", 180, "2023-04-19"),
+            thread("zhenye234/CoMoSpeech", 5, "2023-09-05"),
+        ),
+    ),
+    KnownError(
+        id="transform-of-another-kind",
+        pattern=r"pic should be (?:PIL Image|Tensor)|img should be (?:PIL Image|Tensor Image)|Input tensor should be a float tensor|Tensor is not a torch image|Expected input image to be|tensor should be a torch tensor|Unexpected type <class '(?:numpy\.ndarray|PIL|torch)",
+        cause="A transform of torchvision got an image of another kind than it takes: a tensor where a PIL image is wanted, an array, or integers where floats are wanted; mostly the order is wrong, or an image is converted twice",
+        remedy="First what works on PIL images (Resize, RandomCrop, ColorJitter), then ToTensor() once, then Normalize; an array: Image.fromarray(x) or ToPILImage() first; read_image gives uint8 tensors: v2.ToDtype(torch.float32, scale=True) in place of ToTensor; old torchvision (before 0.8): transforms take PIL images only",
+        says=(
+            "TypeError: pic should be PIL Image or ndarray. Got <class 'torch.Tensor'>",
+            "TypeError: Input tensor should be a float tensor. Got torch.uint8.",
+            "TypeError: img should be PIL Image. Got <class 'torch.Tensor'>",
+        ),
+        sources=("torchvision 0.28.0, transforms/functional.py and _functional_pil.py, read 2026-11-27",),
+    ),
+    KnownError(
+        id="array-in-place-of-tensor",
+        pattern=r"'(?:numpy\.ndarray|ndarray|JpegImageFile|PngImageFile|Image|DataFrame|Series)' object has no attribute '(?P<name>to|cuda|cpu|dim|size|unsqueeze|view|float|long|half|detach|numpy|permute|requires_grad|backward|device|item_)'",
+        cause="A method of tensors ({name}) was called on a NumPy array, an image or a table",
+        remedy="torch.from_numpy(x) (or torch.as_tensor(x), ToTensor() for images) before it; .to(device) then moves it; x.shape[0] in place of x.size(0) for arrays",
+        says=("AttributeError: 'numpy.ndarray' object has no attribute 'cuda'",),
+        sources=(torch_file("torch/_tensor.py"),),
+    ),
+    KnownError(
+        id="quantized-without-adapter",
+        pattern=r"cannot perform fine-tuning on purely quantized models|The model you are trying to fine-tune is quantized with \w{1,30} but that quantization method do(?:es)? not support training",
+        cause="The Trainer got a quantized model (8 or 4 bits) without adapters that can be trained: they were not attached, were merged away, or are of a library that transformers does not know",
+        remedy="prepare_model_for_kbit_training(model), then get_peft_model(model, LoraConfig(...)) before the Trainer (unsloth: FastLanguageModel.get_peft_model); no merge_and_unload() before it; another adapter library: set model._hf_peft_config_loaded = True only if it really trains adapters; evaluation alone: trainer without train, or load without quantization. With adapters on it: upgrade peft and transformers together",
+        says=(
+            "ValueError: You cannot perform fine-tuning on purely quantized models. Please attach trainable adapters on top of the quantized model to correctly perform fine-tuning.",
+        ),
+        sources=(
+            thread("unslothai/unsloth", 241, "2024-03-13"),
+            thread("BAAI-DCAI/Bunny", 112, "2024-08-08"),
+            thread("AGI-Edgerunners/LLM-Adapters", 57, "2024-02-26"),
+        ),
+    ),
 )

@@ -271,14 +271,6 @@ ROWS = (
         sources=(torch_file("torch/jit/frontend.py"),),
     ),
     KnownError(
-        id="dynamo-unsupported",
-        pattern=r"torch\._dynamo\.exc\.Unsupported: ",
-        cause="torch.compile(fullgraph=True) or torch.export met Python that it cannot capture; the text behind it says which",
-        remedy="Change that line, or allow a graph break there (without fullgraph)",
-        says=("torch._dynamo.exc.Unsupported: Data-dependent branching",),
-        sources=(torch_file("torch/_dynamo/exc.py"),),
-    ),
-    KnownError(
         id="inductor-command-failed",
         pattern=r"InductorError: (subprocess\.)?CalledProcessError: Command|inductor[^\n]{0,80}CalledProcessError: Command",
         cause="torch.compile started a compiler (for C++ or for Triton's helper) that ended with an error; what that printed, with the command behind this text or above it, says why",

@@ -155,14 +155,11 @@ ROWS = (
     ),
     KnownError(
         id="loss-scale-at-minimum",
-        pattern=r"[Cc]urrent loss scale already at minimum|assert all_groups_norm > 0|Attempting to unscale FP16 gradients",
-        cause="Numbers left the range of float16: the loss became inf or nan at every scale, or weights in float16 are trained themselves under a GradScaler",
-        remedy="Train in bfloat16 where the GPU has it (Ampere and newer: bf16=True, fp16=False), keep weights that are trained in float32 (model.float() or adapters in float32), lower the learning rate, and look for a batch that makes nan (torch.autograd.set_detect_anomaly(True))",
+        pattern=r"[Cc]urrent loss scale already at minimum|assert all_groups_norm > 0",
+        cause="Numbers left the range of float16: the loss became inf or nan at every scale",
+        remedy="Train in bfloat16 where the GPU has it (Ampere and newer: bf16=True, fp16=False), lower the learning rate, and look for a batch that makes nan (torch.autograd.set_detect_anomaly(True))",
         checks=("gpu-features",),
-        says=(
-            "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.",
-            "ValueError: Attempting to unscale FP16 gradients.",
-        ),
+        says=("Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.",),
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
         likely=True,
     ),

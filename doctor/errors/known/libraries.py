@@ -5,6 +5,7 @@ from __future__ import annotations
 from torchlift.doctor.errors.known.causes_of_loading import NOT_IN_THE_PACKAGE
 from torchlift.doctor.errors.known.causes_of_running import GGML_REFUSED
 from torchlift.doctor.errors.known_error import KnownError, thread
+from torchlift.doctor.errors.library_names import read_library_name
 
 ROWS = (
     KnownError(
@@ -60,7 +61,7 @@ ROWS = (
     ),
     KnownError(
         id="name-not-in-this-library",
-        pattern=r"cannot import name '\w{1,80}' from '(huggingface_hub|diffusers|accelerate|peft|trl|datasets|tokenizers"
+        pattern=r"cannot import name '\w{1,80}' from '(transformers|huggingface_hub|diffusers|accelerate|peft|trl|datasets|tokenizers"
         r"|pytorch_lightning|lightning|torchmetrics|timm|safetensors|vllm|deepspeed|flash_attn|xformers|mmcv|mmengine)(\.[\w.]{1,80})?'(?! \(unknown location\))"
         r"|No module named '(transformers|huggingface_hub|diffusers|accelerate|peft|trl|pytorch_lightning|lightning|torchmetrics|timm|mmcv|vllm"
         r"|deepspeed)\.[a-z][\w.]{1,80}'"
@@ -68,6 +69,7 @@ ROWS = (
         cause="The installed release of the library has no such name: it and the code that asks are of different times",
         remedy="The last File line before the message says who asks: the program, or a package. python -m pip show NAME gives the installed release; whether it is older or newer than the code decides (a name of new hardware or a new model is mostly missing in an older release, one that was long there was removed in a newer)",
         causes=NOT_IN_THE_PACKAGE,
+        reads=read_library_name,
         command="python -m pip check",
         says=(
             "ImportError: cannot import name 'cached_download' from 'huggingface_hub'",

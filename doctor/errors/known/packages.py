@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.known.causes_of_devices import NO_SUCH_INSTRUCTION
+from torchlift.doctor.errors.known.causes_of_files import NUMPY_TWO
 from torchlift.doctor.errors.known.causes_of_loading import OTHER_TORCH, TORCH_NOT_HERE
 from torchlift.doctor.errors.known.causes_of_platforms import OLD_STDCXX, XFORMERS
 from torchlift.doctor.errors.known.more_causes import BITSANDBYTES
@@ -251,8 +252,9 @@ ROWS = (
         pattern=r"Numpy is not available|Could not infer dtype of numpy\.|expected np\.ndarray \(got numpy\.ndarray\)|Failed to initialize NumPy|compiled using NumPy 1\.x cannot be run in NumPy 2"
         r"|_ARRAY_API not found",
         cause="torch (or another package) was built for NumPy 1 and NumPy 2 is installed, or there is no NumPy at all",
-        remedy="Upgrade torch to 2.3 or newer (on Windows 2.4.1), or stay with NumPy 1",
-        command='pip install "numpy<2"',
+        remedy="See both releases first; the last File line above the message names the package",
+        causes=NUMPY_TWO,
+        command="python -c 'import numpy, torch; print(numpy.__version__, torch.__version__)'",
         checks=("extension-abi",),
         says=(
             "RuntimeError: Numpy is not available",

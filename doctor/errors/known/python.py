@@ -29,16 +29,20 @@ ROWS = (
         id="package-older-than-python",
         pattern=r"module 'pkgutil' has no attribute 'ImpImporter'|No module named '(distutils|imp|asyncore)'"
         r"|module 'inspect' has no attribute 'getargspec'|cannot import name '(Mapping|MutableMapping|Iterable|Sequence|Callable)' from "
-        r"'collections'|module 'collections' has no attribute '(Mapping|MutableMapping|MutableSet|MutableSequence|Iterable|Sequence|Callable|Hashable|Sized|Set)'|module 'ssl' has no attribute 'wrap_socket'|module 'asyncio' has no attribute 'coroutine'|module 'fractions' has no attribute 'gcd'|module 'time' has no attribute 'clock'|No module named '(?:cgi|pipes|telnetlib|imghdr|sndhdr|crypt|asynchat|smtpd|audioop|aifc|chunk)'",
-        cause="A package, or the pip and setuptools that build it, are older than this Python: names that Python 3.10 to 3.13 took out (cgi, pipes, imghdr, telnetlib and audioop with 3.13)",
-        remedy="Upgrade pip, setuptools and the package that is named last in the traceback, or take the Python that it was made for",
+        r"'collections'|module 'collections' has no attribute '(Mapping|MutableMapping|MutableSet|MutableSequence|Iterable|Sequence|Callable|Hashable|Sized|Set)'|module 'ssl' has no attribute 'wrap_socket'|module 'asyncio' has no attribute 'coroutine'|module 'fractions' has no attribute 'gcd'|module 'time' has no attribute 'clock'|No module named '(?:cgi|pipes|telnetlib|imghdr|sndhdr|crypt|asynchat|smtpd|audioop|aifc|chunk)'|mutable default <class '[^'\n]{1,120}'> for field|'float' object cannot be interpreted as an integer|integer argument expected, got float",
+        cause="A package, or the pip and setuptools that build it, are older than this Python: what Python 3.10 to 3.13 took out or no longer allow (floats for whole numbers since 3.10, mutable defaults of dataclasses since 3.11, distutils and imp since 3.12, cgi, pipes, imghdr, telnetlib and audioop since 3.13)",
+        remedy="Upgrade pip, setuptools and the package that is named last in the traceback, or take the Python that it was made for (fairseq 0.12.2, hydra-core 1.0 and omegaconf 2.0 want 3.10 or older). A float in the program's own code: int(x), n // 2",
         command="python -m pip install --upgrade pip setuptools wheel",
         checks=("python-version",),
         says=(
             "AttributeError: module 'pkgutil' has no attribute 'ImpImporter'. Did you mean: 'zipimporter'?",
             "ModuleNotFoundError: No module named 'distutils'",
+            "ValueError: mutable default <class 'fairseq.dataclass.configs.CommonConfig'> for field common is not allowed: use default_factory",
+            "TypeError: 'float' object cannot be interpreted as an integer",
         ),
         sources=(
+            thread("facebookresearch/fairseq", 5012, "2023-03-07"),
+            thread("ddPn08/rvc-webui", 29, "2023-05-04"),
             thread("pypa/pip", 12358, "2023-10-16"),
             thread("numpy/numpy", 29345, "2025-07-09"),
             thread("python/cpython", 111822, "2023-11-07"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torchlift.doctor.errors.known.causes_of_loading import NOT_IN_THE_PACKAGE
 from torchlift.doctor.errors.known.causes_of_running import OWN_IMPORT
 from torchlift.doctor.errors.known_error import KnownError, thread
+from torchlift.doctor.errors.library_names import read_library_name
 from torchlift.doctor.errors.name_history import read_argument
 
 _READ = "2026-11-26"
@@ -162,6 +163,8 @@ ROWS = (
     ),
     KnownError(
         id="library-object-attribute",
+        causes=NOT_IN_THE_PACKAGE,
+        reads=read_library_name,
         pattern=r"'(?P<part>\w{0,40}(?:Tokenizer(?:Fast)?|ForCausalLM|ForConditionalGeneration|TrainingArguments|DiffusionPipeline)|(?:Dynamic|Static)Cache|MixedPrecisionPolicy|MixedPrecision|AcceleratorState|(?:DeepSpeed|FullyShardedDataParallel)Plugin|GenerationConfig|(?:Llama|Qwen\d?|Mistral|Gemma\d?|Phi\d?|Bert|T5|Whisper|CLIP)\w{0,20}(?:Config|Attention|Model))' "
         r"object has no attribute '(?P<name>\w{1,80})",
         cause="{part} is a class of a library (torch, transformers, accelerate, diffusers), and the release that is installed has no {name}: what asks for it (another library, a model's own code from the hub, the program) was written for another release",

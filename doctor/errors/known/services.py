@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.known.causes_of_files import MODEL_TYPE, SAVED_OBJECTS
+from torchlift.doctor.errors.known.causes_of_tensors import HALF_NOT_THERE
 from torchlift.doctor.errors.known_error import UNREAD, Cause, KnownError, thread
 
 _QUANTIZED = (
@@ -74,15 +76,25 @@ ROWS = (
     ),
     KnownError(
         id="model-type-unknown",
-        pattern=r"but Transformers does not recognize this architecture|Unrecognized model in .{1,200}Should have a `model_type` key|Tokenizer class \w{1,60} does not exist or is not currently imported|Unrecognized configuration class <class|configuration_auto\.py[^\0]{0,600}?KeyError: '(?P<name>\w{1,40})'",
-        cause="The model is newer than the installed Transformers (or the folder has no config.json of a model)",
-        remedy="Upgrade Transformers; where the model's page asks for trust_remote_code or a branch, follow it",
-        command="python -m pip install --upgrade transformers",
+        pattern=r"but Transformers does not recognize this architecture|Unrecognized model in .{1,200}Should have a `model_type` key|Tokenizer class \w{1,60} does not exist or is not currently imported|Unrecognized configuration class <class|configuration_auto\.py[^\0]{0,600}?KeyError: '(?P<name>\w{1,40})'"
+        r"|KeyError: '(?P<name2>(?:qwen|llama|mllama|gemma|mistral|mixtral|ministral|phi|deepseek|glm|chatglm|internlm|internvl|baichuan|falcon|mamba|granite|cohere|olmo|smollm|llava|idefics|paligemma|pixtral|minicpm|stablelm|starcoder|gpt_oss|ernie4|kimi|hunyuan|exaone|nemotron|minimax|siglip|bamba|jamba|zamba)[\w.-]{0,30})'"
+        r"|`?rope_scaling`? must be a dictionary|Unrecognized keys in `?rope_scaling`?",
+        cause="This transformers does not know the model's type or configuration",
+        remedy="Compare the release here with `transformers_version` in the model's config.json",
+        command="python -c 'import transformers; print(transformers.__version__, transformers.__file__)'",
+        causes=MODEL_TYPE,
         checks=("companion-mismatch",),
         says=(
             "ValueError: The checkpoint you are trying to load has model type `qwen3` but Transformers does not recognize this architecture.",
+            "KeyError: 'qwen2'",
+            "ValueError: `rope_scaling` must be a dictionary with with two fields, `type` and `factor`, got {'factor': 8.0, 'rope_type': 'llama3'}",
         ),
-        sources=(UNREAD,),
+        sources=(
+            thread("QwenLM/Qwen3", 434, "2024-05-27"),
+            thread("QwenLM/Qwen3", 30, "2024-02-08"),
+            thread("meta-llama/llama3", 299, "2024-08-08"),
+            thread("open-compass/VLMEvalKit", 495, "2024-09-30"),
+        ),
     ),
     KnownError(
         id="hub-unreachable",
@@ -214,8 +226,9 @@ ROWS = (
     KnownError(
         id="pickled-class",
         pattern=r"Can't get attribute '(?P<name>\w{1,60})' on <module '(?P<module>[\w.]{1,60})'|AttributeError: Can't get attribute",
-        cause="The file was saved with its Python objects, and the class or function {name} is not where it was ({module}): the program that saved it was another script, or another release of the package",
-        remedy="Define or import {name} there before loading, or use the releases that saved it; save state_dict() only",
+        cause="The file was saved with its Python objects, and the class or function {name} is not where it was ({module})",
+        remedy="The module in the message tells which",
+        causes=SAVED_OBJECTS,
         says=("AttributeError: Can't get attribute 'Net' on <module '__main__' from 'predict.py'>",),
         sources=(UNREAD,),
     ),
@@ -292,9 +305,9 @@ ROWS = (
     KnownError(
         id="half-on-cpu",
         pattern=r"\"(?P<name>\w{1,60})\" not implemented for '(?P<term>Half|BFloat16)'",
-        cause="A model in half precision runs on the CPU, where this release of torch does not have that operation ({name}) in {term}: mostly no GPU is in use though one was meant to be",
-        remedy="See that torch has the GPU (python -c 'import torch; print(torch.cuda.is_available())'; `torchlift doctor` says why not) and that model and inputs were moved there; on the CPU run it in float32 (model.float(), --no-half, torch_dtype=torch.float32), or upgrade torch: 2.2 and newer "
-        "have most of them. The name ends in _cuda: on the GPU it exists for float32 only",
+        cause="This torch has no kernel of the operation ({name}) in {term} for the device on which it runs",
+        remedy="See where it runs: print(x.device) in the last line of the program's own code in the trace",
+        causes=HALF_NOT_THERE,
         command="python -c 'import torch; print(torch.cuda.is_available())'",
         checks=("torch-cpu-build", "driver-missing", "cuda-visible-devices"),
         says=(

@@ -214,16 +214,15 @@ ROWS = (
     ),
     KnownError(
         id="pickle-to-worker",
-        pattern=r"(Can't|can't|cannot) (pickle|get) local object|AttributeError: Can't pickle local|(can't|cannot) pickle '?[\w.]{1,40}'? objects?|_pickle\.PicklingError: Can't pickle|EOFError: Ran out of input|Can't pickle <function",
+        pattern=r"(Can't|can't|cannot) (pickle|get) local object|AttributeError: Can't pickle local|(can't|cannot) pickle '?[\w.]{1,40}'? objects?|_pickle\.PicklingError: Can't pickle|Can't pickle <function",
         cause="A worker is started as a fresh process (spawn: Windows, macOS, and Python 3.14 on Linux), to which everything must be sent by pickle, and something in the dataset, collate function, hook "
         "or argument cannot be sent: a lambda, a local function, an open file, lock or database",
-        remedy="Move functions to the top of a module, open files and databases in the worker (in __getitem__ or worker_init_fn); or num_workers=0; `EOFError: Ran out of input` in the worker is the echo of it",
+        remedy="Move functions to the top of a module, open files and databases in the worker (in __getitem__ or worker_init_fn); or num_workers=0",
         says=(
             "AttributeError: Can't get local object 'enable_input_require_grads.<locals>.make_inputs_require_grads'",
             "AttributeError: Can't pickle local object 'get_roll_func.<locals>.roll_func'",
             "TypeError: can't pickle _thread.lock objects",
             "TypeError: can't pickle Environment objects",
-            "EOFError: Ran out of input",
         ),
         sources=(
             thread("hiyouga/LlamaFactory", 10764, "2026-08-20"),

@@ -2,42 +2,70 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import KnownError, torch_file
+from torchlift.doctor.errors.known.causes_of_tensors import (
+    INDEX_OUTSIDE,
+    NO_GRADIENT,
+    NOT_A_TENSOR,
+    NOT_NUMBERS,
+    SHAPES_DO_NOT_BROADCAST,
+    SHAPES_OF_A_PRODUCT,
+    TYPES_DIFFER,
+    WEIGHTS_DIFFER,
+)
+from torchlift.doctor.errors.known_error import Cause, KnownError, thread, torch_file
 
+_READ = "read 2026-11-27"
 _SIZE = r"\[?[\d, x]{1,60}\]?"
 
 
-def _of_the_program(id: str, pattern: str, cause: str, remedy: str, *says: str, likely: bool = False) -> KnownError:
+def of_the_program(
+    id: str,
+    pattern: str,
+    cause: str,
+    remedy: str,
+    *says: str,
+    causes: tuple[Cause, ...] = (),
+    sources: tuple[str, ...] = (torch_file("the functions that raise it"),),
+    likely: bool = False,
+) -> KnownError:
+    """A row whose answer says that machine and installation have no part in it."""
     return KnownError(
         id=id,
         pattern=pattern,
         cause=f"{cause} (a matter of the program, not of the machine)",
         remedy=remedy,
         says=says,
-        sources=(torch_file("the functions that raise it"),),
+        causes=causes,
+        sources=sources,
         likely=likely,
     )
 
 
 ROWS = (
-    _of_the_program(
+    of_the_program(
         "shapes-of-a-product",
-        rf"mat1 and mat2 shapes cannot be multiplied|mat1 dim 1 must match mat2 dim 0|size mismatch, m1: {_SIZE}, m2: {_SIZE}|size mismatch \(got input: |Expected size for first two dimensions of batch2 tensor|inconsistent tensor size, expected tensor|vec \(\d{{1,9}}\)|shape '\[[-\d, ]{{1,60}}\]' is invalid for input of size",
+        rf"mat1 and mat2 shapes cannot be multiplied|mat1 dim 1 must match mat2 dim 0|size mismatch, m1: {_SIZE}, m2: {_SIZE}|size mismatch \(got input: |Expected size for first two dimensions of batch2 tensor|inconsistent tensor size, expected tensor|vec \(\d{{1,9}}\)",
         "A layer was given a tensor whose last dimension is not what its weight was made for",
-        "Print the shape of its input in the first frame of the program's own code. Behind convolutions the flattened size depends on the size of the images: resize them to what the model was made for, or use AdaptiveAvgPool2d or LazyLinear; with a checkpoint or LoRA it belongs to another base model (SD 1.5 has 768, SDXL 2048 features); a linear layer takes [batch, features]",
+        "Print the shape of its input in the first frame of the program's own code: the last number of mat1 against the first of mat2",
         "RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x512 and 768x10)",
         "RuntimeError: size mismatch, m1: [32 x 92160], m2: [2048 x 512]",
-        "RuntimeError: shape '[64, 784]' is invalid for input of size 12544",
+        causes=SHAPES_OF_A_PRODUCT,
+        sources=(
+            thread("Comfy-Org/ComfyUI", 5836, "2024-11-29"),
+            thread("hiyouga/LlamaFactory", 271, _READ),
+        ),
     ),
-    _of_the_program(
+    of_the_program(
         "shapes-that-do-not-broadcast",
         r"The shape of the mask \[[\d, ]{1,60}\] at index|einsum\(\): (?:operands|subscript|the number)|The size of tensor a \(\d{1,12}\) must match the size of tensor b|The expanded size of the tensor \(\d{1,12}\) must match the existing size|Sizes of tensors must match except in dimension|stack expects each tensor to be equal size|invalid argument 0: Sizes of tensors must match|doesn't match the broadcast shape|shape mismatch: (?:value|indexing) tensor|Tensors must have same number of dimensions|Sizes of tensors must match",
         "Two tensors that are added, joined, compared or written over have sizes that do not go together; the message names them and the dimension",
-        "Print both shapes before that line. Batches of unequal samples: pad or crop in the Dataset, or collate_fn with pad_sequence. Text that is longer than the model (the existing size is the model's): truncation=True, max_length. Images with an alpha channel or grey ones: .convert('RGB'). Odd sizes in a U-Net: pad to a multiple of its strides",
+        "Print both shapes before that line; the message names the dimension",
         "RuntimeError: The size of tensor a (4) must match the size of tensor b (3) at non-singleton dimension 1",
         "RuntimeError: stack expects each tensor to be equal size, but got [3, 224, 224] at entry 0 and [3, 256, 256] at entry 1",
+        causes=SHAPES_DO_NOT_BROADCAST,
+        sources=(torch_file("the functions that raise it"),),
     ),
-    _of_the_program(
+    of_the_program(
         "channels-of-a-convolution",
         r"Given (?:groups|transposed)=\w{1,6}, (?:groups=\d{1,6}, )?weight of size \[[\d, ]{1,60}\], expected (?:input|bias)|Expected [\d\w-]{1,12}(?:D \(\w{1,20}\) or \dD \(\w{1,20}\))? input to conv|Expected \d-dimensional input for \d-dimensional weight|Expected \dD(?: \(\w{1,20}\))?(?: or \dD \(\w{1,20}\))? (?:input|tensor)|Kernel size can't be greater than actual input size|Calculated padded input size per channel|Output size is too small",
         "A convolution or pooling was given another number of channels or dimensions than its weight has, or an image that is too small for it",
@@ -45,65 +73,81 @@ ROWS = (
         "RuntimeError: Given groups=1, weight of size [64, 3, 7, 7], expected input[1, 1, 224, 224] to have 3 channels, but got 1 channels instead",
         "RuntimeError: Calculated padded input size per channel: (2 x 2). Kernel size: (3 x 3). Kernel size can't be greater than actual input size",
     ),
-    _of_the_program(
+    of_the_program(
         "weights-of-another-model",
-        r"Error\(s\) in loading state_dict for|size mismatch for [\w.]{1,200}: copying a param with shape|Missing key\(s\) in state_dict|Unexpected key\(s\) in state_dict|loaded state dict (?:contains a parameter group|has a different number)",
+        r"Error\(s\) in loading state_dict for|size mismatch for [\w.]{1,200}: copying a param with shape|Missing key\(s\) in state_dict|Unexpected key\(s\) in state_dict",
         "The weights in the file are not those of the model that was built: other sizes, names or parts",
-        "Names that differ by `module.` only: {k.removeprefix('module.'): v ...} (`_orig_mod.` comes from torch.compile). Sizes of the last layer: another number of classes or of tokens: build the model with that number, or leave these weights out. Everything else: build it with the configuration that was trained (or the release of the library of that time), not strict=False, which hides it; a LoRA or ControlNet belongs to one base model",
+        "Read which names it lists, and how many: that tells which",
         'RuntimeError: Error(s) in loading state_dict for DataParallel: Missing key(s) in state_dict: "module.conv1.weight".',
         "size mismatch for fc.weight: copying a param with shape torch.Size([1000, 2048]) from checkpoint, the shape in current model is torch.Size([10, 2048]).",
+        causes=WEIGHTS_DIFFER,
+        sources=(
+            thread("abdur75648/End-To-End-Urdu-OCR-WebApp", 3, "2025-02-19"),
+            thread("shanemankiw/Panodiff", 3, "2024-03-14"),
+            thread("thu-ml/TurboDiffusion", 67, "2025-12-31"),
+        ),
     ),
-    _of_the_program(
+    of_the_program(
         "changed-in-place",
         r"one of the variables needed for gradient computation has been modified by an inplace operation|a leaf Variable that requires grad (?:has been|is being) used in an in-?place|a view of a leaf Variable that requires grad is being used in an in-?place|Output \d{1,3} of \w{1,60} is a view and is being modified inplace",
         "A tensor that the backward pass needs was written over",
         "torch.autograd.set_detect_anomaly(True) shows the forward line. Replace x += y by x = x + y, ReLU(inplace=True) by ReLU(), x[i] = y by torch.where or a list and stack; change parameters under torch.no_grad(). With two forward passes before one backward (GAN, DDP): both optimizers' steps after both backwards, detach() in between; DDP: broadcast_buffers=False",
         "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: [torch.cuda.FloatTensor [64, 10]], which is output 0 of AsStridedBackward0, is at version 2; expected version 1 instead.",
     ),
-    _of_the_program(
+    of_the_program(
         "graph-used-twice",
         r"Trying to backward through the graph a second time|(?:saved|intermediate) (?:tensors|values) (?:of the graph )?(?:after they have already been freed|are freed)|saved intermediate values of the graph are freed",
         "backward() went through a part of the graph that an earlier backward() had already used and freed",
         "Mostly something is carried from step to step: detach() hidden states, running averages and losses of the step before; compute the loss anew for each backward; two losses on one graph: (loss1 + loss2).backward(), or retain_graph=True on the first",
         "RuntimeError: Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed).",
     ),
-    _of_the_program(
+    of_the_program(
         "nothing-requires-grad",
         r"element \d{1,6} of tensors does not require grad|None of the (?:inputs|output) (?:has|have) requires_grad|grad can be implicitly created only for scalar outputs|optimizer got an empty parameter list",
         "backward() was called on something that does not lead to a parameter, or is no single number",
-        "Not under torch.no_grad() or inference_mode; no .item(), .detach(), .numpy(), argmax or new torch.tensor(loss) on the way; some parameters with requires_grad=True (a model that is frozen: with PEFT and gradient checkpointing model.enable_input_require_grads(), or use_reentrant=False); loss.mean() for more than one value",
+        "print(loss.shape, loss.grad_fn, loss.requires_grad) before backward()",
         "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
         "RuntimeError: grad can be implicitly created only for scalar outputs",
         "ValueError: optimizer got an empty parameter list",
+        causes=NO_GRADIENT,
+        sources=(torch_file("the functions that raise it"),),
     ),
-    _of_the_program(
+    of_the_program(
         "types-that-do-not-meet",
-        r"same dtype, but got query\.dtype|(?:mat1 and mat2|expected m1 and m2|self and mat2) (?:to|must) have the same dtype|expected scalar type \w{1,20} but (?:found|got)|Expected (?:tensor for argument|object of (?:scalar )?type)[^\n]{0,200}(?:scalar )?types?\W|Found dtype \w{1,12} but expected|result type \w{1,12} can't be cast to the desired output type|Input type \([\w.: ]{1,40}\) and (?:weight|bias) type \([\w.: ]{1,40}\)|Index put requires the source and destination dtypes match|\w{1,30}\(\): Expected dtype int(?:32|64)|must have the same dtype|tensors used as indices must be long|expected dtype \w{1,12} but got|Query, key, and value to have the same dtype|both arguments to matmul need to be at least",
-        "Two tensors in one operation are of different types (float32 and float16 or bfloat16, float64 of NumPy, int32 and int64), or one lies on another device (torch.FloatTensor is the CPU, torch.cuda.FloatTensor the GPU)",
-        "Bring the input to the model's: x.to(device=p.device, dtype=p.dtype) with p = next(model.parameters()). NumPy gives float64: .float(); classes and indices: .long(); targets of BCE and MSE: .float(). A model in half precision with parts in float32 (LoRA, norms, a VAE): run it under torch.autocast('cuda', dtype=torch.bfloat16), or load all parts in one dtype",
+        r"same dtype, but got query\.dtype|[Ee]xpected attn_mask dtype to be bool|(?:mat1 and mat2|expected m1 and m2|self and mat2) (?:to|must) have the same dtype|expected scalar type \w{1,20} but (?:found|got)|Expected (?:tensor for argument|object of (?:scalar )?type)[^\n]{0,200}(?:scalar )?types?\W|Found dtype \w{1,12} but expected|result type \w{1,12} can't be cast to the desired output type|Input type \([\w.: ]{1,40}\) and (?:weight|bias) type \([\w.: ]{1,40}\)|Index put requires the source and destination dtypes match|\w{1,30}\(\): Expected dtype int(?:32|64)|must have the same dtype|tensors used as indices must be long|expected dtype \w{1,12} but got|Query, key, and value to have the same dtype|both arguments to matmul need to be at least",
+        "Two tensors in one operation are of different types (float32 and float16 or bfloat16, float64 of NumPy, int32 and int64)",
+        "Print dtype and device of both in the last line of the program's own code in the trace",
         "RuntimeError: expected scalar type Long but found Int",
         "RuntimeError: mat1 and mat2 must have the same dtype, but got Half and Float",
         "RuntimeError: expected mat1 and mat2 to have the same dtype, but got: c10::Half != float",
         "RuntimeError: Found dtype Long but expected Float",
+        causes=TYPES_DIFFER,
+        sources=(
+            thread("guochengqian/openpoints", 3, "2022-07-04"),
+            thread("casper-hansen/AutoAWQ", 420, _READ),
+            thread("hiyouga/LlamaFactory", 3842, "2024-05-21"),
+        ),
     ),
-    _of_the_program(
+    of_the_program(
         "input-of-a-layer-elsewhere",
         r"Input and (?:parameter|hidden) tensors are not at the same device|[Ii]nput and (?:hidden|parameter) tensors are not|Can't call numpy\(\) on Tensor that requires grad",
         "A tensor is on another device than the one that is asked of it (NumPy knows only the CPU's memory)",
         "For NumPy, pandas and Matplotlib: x.detach().cpu().numpy(); for layers: move inputs and hidden states with .to(device) where they are made",
         "RuntimeError: Input and parameter tensors are not at the same device, found input tensor at cpu and parameter tensor at cuda:0",
     ),
-    _of_the_program(
+    of_the_program(
         "index-outside",
         r"index out of range in self|index \d{1,12} is out of bounds for dimension \d{1,2} with size|Target -?\d{1,12} is out of bounds|index out of range: Tried to access index|Class values must be (?:smaller than num_classes|non-negative)|too many indices for tensor of dimension|Assertion `?(?:cur_target|t) >= 0|Dimension out of range \(expected to be in range of",
         "An index, token or label is larger than the tensor, embedding or number of classes it is for",
-        "Embedding: input_ids.max() against num_embeddings (the tokenizer belongs to another model, or tokens were added: model.resize_token_embeddings(len(tokenizer))), the length against max_position_embeddings (truncation=True). Loss: labels from 0 to classes - 1, ignore_index for the rest. Dimension: print x.shape, an image without batch has one less",
+        "The same step on the CPU names the line; print the smallest and largest index and the size that it is for",
         "IndexError: index out of range in self",
         "IndexError: Target 10 is out of bounds.",
         "IndexError: index 50257 is out of bounds for dimension 0 with size 50257",
         "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)",
+        causes=INDEX_OUTSIDE,
+        sources=(torch_file("the functions that raise it"),),
     ),
-    _of_the_program(
+    of_the_program(
         "target-of-a-loss",
         r"Expected input batch_size \(\d{1,12}\) to match target batch_size|[Tt]arget size \(torch\.Size\(\[[\d, ]{0,60}\]\)\) must be the same as input size|Using a target size \(torch\.Size|multi-target not supported|\d{1,2}D target tensor expected, multi-target|all elements of (?:input|target) should be between 0 and 1|only batches of spatial targets supported",
         "The target's shape or values are not what this loss takes",
@@ -112,61 +156,68 @@ ROWS = (
         "ValueError: Target size (torch.Size([16])) must be the same as input size (torch.Size([16, 1]))",
         "UserWarning: Using a target size (torch.Size([64])) that is different to the input size (torch.Size([64, 1])). This will likely lead to incorrect results due to broadcasting.",
     ),
-    _of_the_program(
+    of_the_program(
         "one-value-per-channel",
         r"Expected more than 1 (?:value per channel|spatial element) when training",
         "BatchNorm in training got one single value for a channel: the last batch has one sample, or the images shrank to one pixel",
         "drop_last=True in the DataLoader, a batch of two and more, or model.eval(); GroupNorm or LayerNorm for batches of one",
         "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 256])",
     ),
-    _of_the_program(
+    of_the_program(
         "view-of-strided",
         r"view size is not compatible with input tensor's size and stride",
         "view() was called on a tensor whose elements do not lie one behind the other (after transpose, permute or channels_last)",
         "x.reshape(...) or x.contiguous().view(...); in a package: a newer release of it, or without channels_last",
         "RuntimeError: view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
     ),
-    _of_the_program(
+    of_the_program(
         "truth-of-many-values",
         r"[Bb]ool(?:ean)? value of Tensor with (?:more than one|no) values? is ambiguous|only integer tensors of a single element can be converted to an index",
         "A tensor of several values (or none) stands where one truth value or number is needed: if, and, while, a condition, an index",
         "(a == b).all() or .any(), `&` and `|` instead of `and` and `or`, x is None instead of x == None; a loss class was called without being made: nn.MSELoss()(a, b); an index: int(x)",
         "RuntimeError: Boolean value of Tensor with more than one value is ambiguous",
     ),
-    _of_the_program(
+    of_the_program(
         "probabilities-not-usable",
         r"probability tensor contains either|Function '\w{1,60}' returned nan values in its|loss is nan, stopping|[Ll]oss is (?:nan|NaN|inf)\b|invalid multinomial distribution|Expected parameter \w{1,20} \([^\n]{1,200} to satisfy the constraint|factorization could not be completed because the input is not positive-definite|The algorithm failed to converge because the input matrix (?:is ill-conditioned|contained non-finite values)|A Tensor with NaN|tensor with NaNs was produced in (?:Unet|VAE)|NansException",
         "Values are no numbers any more (NaN, infinite) or a matrix has lost the property that the function needs",
-        "Find where they begin: torch.autograd.set_detect_anomaly(True), torch.isfinite(x).all() after each part. float16 overflows: bfloat16 or float32 (for Stable Diffusion --no-half-vae, --upcast-sampling), GradScaler for training; a smaller learning rate, clip_grad_norm_, no log or division of zero; left padding and an attention_mask for generation; for matrices add 1e-6 to the diagonal or compute in float64",
+        "Find where they begin: torch.isfinite(x).all() after each part, and the same in float32",
         "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",
         "RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.",
         "modules.devices.NansException: A tensor with NaNs was produced in Unet.",
+        causes=NOT_NUMBERS,
+        sources=(
+            thread("zai-org/ChatGLM-6B", 87, "2023-03-18"),
+            torch_file("the functions that raise it"),
+        ),
     ),
-    _of_the_program(
+    of_the_program(
         "wrapped-model-attribute",
         r"'(?:DataParallel|DistributedDataParallel|FullyShardedDataParallel|FSDP|OptimizedModule|DeepSpeedEngine)' object has no attribute|'(?:DataParallel|DistributedDataParallel)' object is not (?:iterable|subscriptable)",
         "The model is wrapped (DataParallel, DistributedDataParallel, FSDP, torch.compile), and the wrapper does not hand on its methods and attributes",
         "Ask the model inside: model.module.NAME (torch.compile: model._orig_mod.NAME; accelerate: accelerator.unwrap_model(model))",
         "AttributeError: 'DataParallel' object has no attribute 'generate'",
     ),
-    _of_the_program(
+    of_the_program(
         "not-a-tensor",
         r"argument '?\w{1,30}'? \(position \d{1,2}\) must be (?:Tensor|tuple of Tensors|int|tuple of ints|float|bool|torch\.\w{1,20}),? (?:but found element|not )|received an invalid combination of arguments - got|must be tensors?, not (?:list|tuple|NoneType|str|dict)|'(?:list|dict|tuple|str)' object has no attribute '(?:to|cuda|cpu|shape|size|dim|device|dtype|detach|backward)'|'Tensor' object has no attribute '(?:append|items|keys|values|logits|loss)'|expected Tensor as element \d{1,6} in argument \d{1,3}, but got",
         "A function of torch or a method of tensors got, or was asked of, something that is no tensor (a tuple or output object of a model, a list, None), or values of a wrong kind",
-        "Print type(x) before that line. Models of transformers give an object: output.logits, or return_dict=True (a tuple in old releases: the code and the release do not belong together); a batch is a list or dictionary: move each part with .to(device); numbers of layers must be int, not float (n // 2)",
+        "Print type(x) of that argument before that line",
         "TypeError: linear(): argument 'input' (position 1) must be Tensor, not tuple",
         "AttributeError: 'list' object has no attribute 'to'",
         "TypeError: conv2d() received an invalid combination of arguments - got (str, Parameter, Parameter, tuple, tuple, tuple, int)",
         likely=True,
+        causes=NOT_A_TENSOR,
+        sources=(torch_file("the functions that raise it"),),
     ),
-    _of_the_program(
+    of_the_program(
         "order-of-the-schedule",
-        r"Detected call of `?lr_scheduler\.step\(\)`? before `?optimizer\.step\(\)|No inf checks were recorded for this optimizer|unscale_\(\) has already been called on this optimizer",
-        "Optimizer, scaler and schedule are called in an order or for weights that they are not made for",
-        "A step is: scaler.scale(loss).backward(), scaler.unscale_(optimizer) once, clip, scaler.step(optimizer), scaler.update(), then scheduler.step().  `No inf checks`: no parameter had a gradient",
+        r"Detected call of `?lr_scheduler\.step\(\)`? before `?optimizer\.step\(\)",
+        "The schedule made a step before the optimizer's first one, which skips the first learning rate; with GradScaler or accelerate it also comes where the scaler left that first step out",
+        "A step is: loss.backward(), optimizer.step(), then scheduler.step(). It is a remark, and training goes on. A first step that float16 left out (inf gradients) is harmless: nothing to do; a schedule that is made for another optimizer than the one that steps: make it for this one",
         "UserWarning: Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in the opposite order.",
     ),
-    _of_the_program(
+    of_the_program(
         "sampler-without-samples",
         r"num_samples should be a positive integer value, but got num_samples ?= ?0|Couldn't find any class folder in|Found 0 files in subfolders of|Found no valid file for the classes|sampler option is mutually exclusive with shuffle",
         "The data set is empty: its folder has no files where they are looked for",
@@ -174,21 +225,21 @@ ROWS = (
         "ValueError: num_samples should be a positive integer value, but got num_samples=0",
         "FileNotFoundError: Couldn't find any class folder in data/train.",
     ),
-    _of_the_program(
+    of_the_program(
         "loader-timed-out",
         r"DataLoader timed out after \d{1,9} seconds",
         "A worker did not deliver a batch within `timeout`: it waits for a slow disk or network, for a lock, or hangs after the fork (OpenCV, OpenMP)",
         "num_workers=0 shows how long a sample takes and whether it hangs; py-spy dump --pid of the worker shows where; cv2.setNumThreads(0), multiprocessing_context='spawn', a larger timeout or fewer workers",
         "RuntimeError: DataLoader timed out after 60 seconds",
     ),
-    _of_the_program(
+    of_the_program(
         "copied-graph",
         r"Only Tensors created explicitly by the user \(graph leaves\) support the deepcopy|Cannot pickle a (?:torch|Tensor)|weakref' object|cannot pickle '(?:module|_thread\.\w{1,10}|generator|torch\._C\.Generator|weakref\w{0,12}|_io\.\w{1,20})' object|Can't pickle (?:local object|<function)",
         "Something that belongs to a graph, a file or one process is copied or sent to another process",
         "deepcopy: x.detach().clone(), or the module's state_dict. Pickle (num_workers under Windows and macOS, spawn, torch.save of a whole model): define functions and classes at the top of a module, no lambda; open files and connections in the worker; save state_dict()",
         "RuntimeError: Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment",
     ),
-    _of_the_program(
+    of_the_program(
         "cudnn-rnn-not-contiguous",
         r"RNN module weights are not part of single contiguous chunk of memory",
         "The weights of an RNN were moved or copied one by one (DataParallel, deepcopy, EMA)",
