@@ -25,6 +25,7 @@ _NOT_IN_SENTENCES = re.compile(r"[^\w.+:/@=<>~\\ -]")
 _LONGEST_NAME = 80
 _LONGEST_MESSAGE = 1200
 """Characters from the beginning of a match in which its values stand."""
+_IN_BRACKETS = re.compile(r" \(\{(\w+)\}\)")
 _GROUP_NAME = re.compile(r"\?(?::|P<\w+>)")
 _TOKEN = re.compile(r"[A-Za-z_]{3,}")
 _SYMBOL = re.compile(r"_Z(?:T[ISV])?(?:N(?:[VK]|St)?)?(\d{1,3})")
@@ -59,6 +60,7 @@ def filled(
     said = {name: " ".join(foreign.sub("", value)[:_LONGEST_NAME].split()).strip(": ") for name, value in named.items()}
     said["meaning"] = dict(terms).get(said.get("term", ""), "")
     said["owner"] = _owner(said.get("symbol", ""))
+    text = _IN_BRACKETS.sub(lambda found: found[0] if said.get(found[1]) else "", text)
     empty = {name for name, value in named.items() if not value}
     return re.sub(
         r"\{(\w+)\}", lambda found: said.get(found[1]) or ("" if found[1] in empty else "what it names"), text

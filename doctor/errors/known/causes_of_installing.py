@@ -263,3 +263,23 @@ WHEEL_OF_RELEASE = (
         seen=r"Remote end|timed out|SSL|[Cc]onnection|URLError|urlopen",
     ),
 )
+
+OTHER_TOOLKIT = (
+    Cause(
+        "pip builds in an environment of its own, into which it put the newest torch",
+        "the release that the message gives to PyTorch is not what python -c 'import torch; print(torch.version.cuda)' prints; pip-build-env or Installing build dependencies stands above",
+        "pip install --no-build-isolation PACKAGE (ninja, packaging, setuptools and wheel installed before)",
+        seen=r"pip-build-env|build dependencies|builds-v0",
+    ),
+    Cause(
+        "The toolkit of torch's CUDA is on this machine, and another comes first",
+        "ls -d /usr/local/cuda-* lists it; which nvcc and echo $CUDA_HOME name the other (Windows: CUDA_PATH)",
+        "export CUDA_HOME=/usr/local/cuda-12.4 PATH=$CUDA_HOME/bin:$PATH with the release that the message gives to PyTorch (Windows: set CUDA_PATH, a new shell); rm -rf build before building again",
+        seen=r"/usr/local/cuda-|CUDA_PATH",
+    ),
+    Cause(
+        "There is only the other one (nvidia-smi's `CUDA Version` is that of the driver and no toolkit)",
+        "ls -d /usr/local/cuda-* and conda list | grep cuda-nvcc show no toolkit of torch's CUDA",
+        "install it beside the other: conda install -c nvidia cuda-toolkit=12.4 (or NVIDIA's installer, toolkit alone), then CUDA_HOME=$CONDA_PREFIX; or torch for the toolkit that is there, from its index (--index-url https://download.pytorch.org/whl/cu118), with torchvision and torchaudio; or a wheel of the package",
+    ),
+)

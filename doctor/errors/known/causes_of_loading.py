@@ -12,8 +12,8 @@ OTHER_TORCH = (
         checks=("companion-mismatch", "extension-abi"),
     ),
     Cause(
-        "It was compiled on this machine with an earlier torch",
-        "the file lies in the folder of a clone, in an .egg, or in ~/.cache/torch_extensions",
+        "It was compiled on this machine with another torch: an earlier one, or the newest, which pip takes into the empty environment where it builds",
+        "the file lies in the folder of a clone, in an .egg, or in ~/.cache/torch_extensions; or pip built it (`Building wheel for`) without --no-build-isolation",
         "delete its build folder (rm -rf build *.egg-info, ~/.cache/torch_extensions) and build it again: pip install --no-build-isolation --no-deps --force-reinstall .; pip's cache may hold the old wheel: --no-cache-dir",
         seen=r"torch_extensions|\.egg|/build/|site-packages/[\w.-]{1,60}-\d[^/\n]{0,60}\.egg",
     ),

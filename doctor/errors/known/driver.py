@@ -42,7 +42,7 @@ ROWS = (
         pattern=r"GPU is lost|fallen off the bus|CUDA.{0,40}device (has been )?lost|Xid.{0,60}\b79\b"
         r"|Unable to determine the device handle for (gpu|GPU)",
         cause="The GPU no longer answers: it fell off the bus or its driver gave it up",
-        remedy="Power-cycle the machine, then look at the kernel log for Xid messages",
+        remedy="Power-cycle the machine, then look at the kernel log for Xid messages. Where it comes again under load: temperature (nvidia-smi -q -d TEMPERATURE), the power supply and its cables (nvidia-smi -pl WATTS, lower, as a test), slot and riser, the BIOS, another driver; then the card",
         checks=("gpu-lost", "driver-hangs"),
         says=(
             "Unable to determine the device handle for GPU 0000:0A:00.0: GPU is lost.  Reboot the system to recover this GPU",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known.causes_of_installing import BUILD_FAILED, NO_FILE_OF_TORCH, TOOLKIT_NOT_FOUND
+from torchlift.doctor.errors.known.causes_of_installing import (
+    BUILD_FAILED,
+    NO_FILE_OF_TORCH,
+    OTHER_TOOLKIT,
+    TOOLKIT_NOT_FOUND,
+)
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 _ABSENT = "torch has no wheel for this Python, operating system or processor on the index that was asked"
@@ -188,11 +193,13 @@ ROWS = (
     ),
     KnownError(
         id="toolkit-mismatch",
+        causes=OTHER_TOOLKIT,
         pattern=r"CUDA version .{0,20}mismatches the version that was used to compile ?PyTorch"
         r"|CUDAMismatchException|Installed CUDA version \S{1,10} does not match the version torch was compiled with"
         r"|Cuda extensions are being compiled with a version of Cuda that does not match",
-        cause="The CUDA toolkit that builds the extension has another major version than this torch",
-        remedy="Install the toolkit of torch's CUDA and set CUDA_HOME to it, or torch for the toolkit's CUDA",
+        cause="The CUDA toolkit whose nvcc was found is of another release than the CUDA of the torch that builds (a difference behind the point is only remarked by newer torch)",
+        remedy="Compare the three: the toolkit, this torch, and the two numbers of the message",
+        command="nvcc --version; which nvcc; ls -d /usr/local/cuda-*; python -c 'import torch; print(torch.__version__, torch.version.cuda)'",
         checks=("toolkit-mismatch",),
         says=(
             "RuntimeError:\nThe detected CUDA version (12.1) mismatches the version that was used to compile\nPyTorch (11.8). "
@@ -417,7 +424,7 @@ ROWS = (
     KnownError(
         id="package-setup-failed",
         causes=BUILD_FAILED,
-        pattern=r"metadata-generation-failed|(egg_info|bdist_wheel|editable_wheel|install) did not run successfully|(?:Building (?:wheel|editable) for|Preparing metadata)[^\n]{1,100} did not run successfully"
+        pattern=r"metadata-generation-failed|(egg_info|bdist_wheel|editable_wheel|install) did not run successfully|python setup\.py (?:egg_info|install)\"? failed with error code|(?:Building (?:wheel|editable) for|Preparing metadata)[^\n]{1,100} did not run successfully"
         r"|Failed building (?:wheel|editable) for|Failed to build installable wheels|Building wheel for [^\n]{1,80}\.\.\. error|subprocess-exited-with-error|legacy-install-failure|ERROR: Command errored out with exit status \d|Getting requirements to build \w{1,20} did not run",
         cause="pip has no wheel of the package for this Python and platform, so that it built it from source, and that failed; this line only says so",
         remedy="Look in the output above it for the first `error:`, `ModuleNotFoundError`, `fatal error`, `CMake Error` or `not found`; it tells these apart. If it is not there: python -m pip install -v --no-cache-dir PACKAGE 2>&1 | tee build.log, and ask with that file",

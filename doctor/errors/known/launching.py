@@ -8,7 +8,7 @@ ROWS = (
     KnownError(
         id="not-launched",
         pattern=r"environment variable (RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT|LOCAL_RANK) expected, but not set"
-        r"|Error initializing torch\.distributed using|'(?:Namespace|\w{0,20}Arguments)' object has no attribute 'local_rank'|KeyError: '(LOCAL_RANK|RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT)'",
+        r"|Error initializing torch\.distributed using|'(?:Namespace|\w{0,20}Arguments)' object has no attribute 'local_rank'|(?:fsdp|deepspeed|sharded_ddp|Using \w{2,20}) only works in distributed training|KeyError: '(LOCAL_RANK|RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT|SLURM_PROCID|SLURM_NTASKS|SLURM_LOCALID|SLURM_NODELIST|SLURM_JOB_ID)'",
         cause="The program was started with python, and expects what a launcher sets: which rank this process is and where rank 0 is",
         remedy="Start it with torchrun (for one process --nproc-per-node=1), or with srun and the variables set from Slurm's",
         command="torchrun --standalone --nproc-per-node=1 train.py",
@@ -172,6 +172,20 @@ ROWS = (
         says=("AssertionError: It is not compatible with `device_map`",),
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
         likely=True,
+    ),
+    KnownError(
+        id="launcher-remark",
+        pattern=r"Unable to find hostfile, will proceed with training with local resources|srun command is available on your system but is not used",
+        cause="A remark of the launcher: DeepSpeed found no list of hosts and uses this machine alone, or Lightning was not started with srun on a machine that has Slurm. No failure comes from it",
+        remedy="Nothing, where one machine is meant; several: deepspeed --hostfile FILE, or srun python PROGRAM in a job. What failed, if anything did, stands further down",
+        says=(
+            "[WARNING] [runner.py:117:fetch_hostfile] Unable to find hostfile, will proceed with training with local resources only.",
+        ),
+        sources=(
+            thread("deepspeedai/DeepSpeed", 618, "2020-12-25"),
+            thread("experimaestro/experimaestro-python", 104, "2025-04-04"),
+        ),
+        level="warning",
     ),
     KnownError(
         id="threads-remark",

@@ -132,6 +132,7 @@ ROWS = (
         cause="A library of CUDA (lib{term}) that torch or an extension was built with is not installed or not found; {meaning} carries torch's own",
         remedy="The last lines of the trace say whether torch or another package asks for it",
         command="python -c 'import torch; print(torch.__version__, torch.version.cuda)'; find / -name 'lib{term}.so*' 2>/dev/null",
+        terms=_CUDA,
         checks=("missing-libraries", "nvidia-pins", "extension-abi", "library-path", "jetson-wheel"),
         says=(
             "ImportError: libcublas.so.11: cannot open shared object file: No such file or directory",

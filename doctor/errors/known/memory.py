@@ -109,7 +109,7 @@ ROWS = (
     KnownError(
         id="bus-error",
         causes=BUS_ERROR,
-        pattern=r"\bBus error\b(?!: 10)|SIGBUS\b|exitcode ?: -7\b",
+        pattern=r"\bBus error\b(?!: 10)|SIGBUS\b|exitcode ?: -7\b|return code = -7\b|\(exitcode: -7\)|exit(?:ed with)? (?:code|status) (?:135|249)\b",
         cause="The process read a page of memory that nothing stands behind (SIGBUS)",
         remedy="df -h /dev/shm and df -h of the model's disk while it runs, and PYTHONFAULTHANDLER=1 for the Python line, say which",
         command="df -h /dev/shm . && PYTHONFAULTHANDLER=1 python PROGRAM",
@@ -133,7 +133,7 @@ ROWS = (
     KnownError(
         id="out-of-memory-killer",
         causes=KILLED,
-        pattern=r"Signal 9 \(SIGKILL\)|exit ?code ?:? -9\b|\(exitcode: -9\)|exited with (?:exit )?code:? -9\b|exits with return code = -9\b|Out of memory: Killed process|OOMKilled"
+        pattern=r"Signal 9 \(SIGKILL\)|exit ?code ?:? -9\b|\(exitcode: -9\)|exited with (?:exit )?code:? -9\b|exits with return code = -9\b|exit (?:code|status) (?:137|247)\b|Out of memory: Killed process|OOMKilled"
         r"|\boom-kill\b|oom_kill event|killed by signal: Killed|exceeded memory limit.{0,60}being killed"
         r"|Worker \(pid:\d{1,9}\) was sent SIGKILL|died with <Signals\.SIGKILL: 9>",
         cause="A process was ended from outside by SIGKILL, nearly always for want of main memory",

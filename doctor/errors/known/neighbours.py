@@ -333,9 +333,9 @@ ROWS = (
     ),
     KnownError(
         id="submitit-without-slurm",
-        pattern=r"Could not detect \"?srun\"?, are you indeed on a slurm cluster",
-        cause="The program hands its work to Slurm (submitit), and this machine has no srun: it is no node of a cluster, or Slurm's programs are not on PATH there",
-        remedy="On a cluster: submit from a login node, or module load slurm. Without one: start it locally (submitit: AutoExecutor(folder, cluster='local') or 'debug'; in programs an option such as --local, --cluster local, hydra/launcher=basic)",
+        pattern=r"Could not detect \"?srun\"?, are you indeed on a slurm cluster|\b(?:srun|sbatch): (?:command )?not found",
+        cause="The program or script hands its work to Slurm (srun, submitit), and this machine has no srun: it is no node of a cluster, or Slurm's programs are not on PATH there",
+        remedy="On a cluster: submit from a login node, or module load slurm. Without one: start it locally (python or torchrun --standalone in place of srun; submitit: AutoExecutor(folder, cluster='local') or 'debug'; in programs an option such as --local, --cluster local, hydra/launcher=basic)",
         command="which srun sbatch",
         says=('RuntimeError: Could not detect "srun", are you indeed on a slurm cluster?',),
         sources=(thread("haoyi-duan/WorldScore", 10),),

@@ -246,4 +246,13 @@ ROWS = (
         says=("OSError: AF_UNIX path too long",),
         sources=(thread("hzi-bifo/RiboDetector", 57, "2025-01-21"), thread("RVC-Boss/GPT-SoVITS", 572, "2024-02-21")),
     ),
+    KnownError(
+        id="pip-missing",
+        pattern=r"No module named '?pip'?(?![\w.'-])|\bpip3?: (?:command )?not found|'pip' is not recognized",
+        cause="The Python that runs has no pip: Debian and Ubuntu leave it out of python3, uv's environments have none, or Python is not on PATH (Windows)",
+        remedy="Debian and Ubuntu: apt-get install -y python3-pip python3-venv, best in an environment (python3 -m venv .venv); uv: uv pip install; elsewhere python -m ensurepip --upgrade; Windows: py -m pip",
+        command="python3 -m ensurepip --upgrade || sudo apt-get install -y python3-pip python3-venv",
+        says=("/usr/bin/python3: No module named pip",),
+        sources=(thread("snowzach/doods2", 119, "2024-10-30"), thread("pytorch/pytorch", 5592, "2018-03-06")),
+    ),
 )

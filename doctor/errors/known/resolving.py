@@ -112,7 +112,7 @@ ROWS = (
     ),
     KnownError(
         id="installed-conflicts-remark",
-        pattern=r"dependency resolver does not currently take into account all the packages that are installed|has requirement [^,\n]{1,120}, but you(?:'ll|'ll| will)? have [^\n]{1,80} which is incompatible",
+        pattern=r"dependency resolver does not currently take into account all the packages that are installed|(?:has requirement|[\w.-]{2,60} [\w.+!-]{1,40} requires) [^\n]{1,120}, but you(?:'ll|'ll| will)? have [^\n]{1,80} which is incompatible",
         cause="pip has installed what was asked; the lines below name packages that were there before and ask for other releases",
         remedy="If torch, torchvision, torchaudio or NumPy is among them, install them in one command with the others; else nothing",
         command="pip check",

@@ -138,7 +138,7 @@ ROWS = (
     ),
     KnownError(
         id="abort-exit",
-        pattern=r"exitcode ?: -6\b|Signal 6 \(SIGABRT\)|exit(ed with)? (code|status) 134\b|return code = -6\b|is killed by signal: Aborted|died with <Signals\.SIGABRT",
+        pattern=r"exitcode ?: -6\b|Signal 6 \(SIGABRT\)|exit(ed with)? (code|status) (134|250)\b|return code = -6\b|\(exitcode: -6\)|is killed by signal: Aborted|died with <Signals\.SIGABRT",
         cause="A C++ part ended the process (SIGABRT), mostly by an exception that nobody caught: the text behind `what():`, a line of a watchdog (`Watchdog caught collective operation timeout`) or of CUDA above says why",
         remedy="Look in the log of that rank for the lines directly above: `terminate called`, `what():`, `CUDA error`, `Watchdog`, `free():`. torchrun --log-dir DIR --tee 3 keeps one log per rank; PYTHONFAULTHANDLER=1 adds the Python line of each thread",
         command="torchlift doctor --explain-error LOG_OF_THAT_RANK",
@@ -264,7 +264,7 @@ ROWS = (
     KnownError(
         id="segmentation-fault",
         causes=CRASHED,
-        pattern=r"[Ss]egmentation fault \(core dumped\)|Caught signal 11 \([Ss]egmentation fault|signal (11|SIGSEGV)|SIGSEGV\b|is killed by signal: Segmentation fault|Segmentation fault: 11|zsh: segmentation fault|srun: error: \S{1,60}: tasks? [\d,-]{1,40}: Segmentation fault|(?:^|\s)segmentation fault {1,4}(?:\(core dumped\) {0,4})?(?:\./|/|python|\w{1,40} \S{1,80}\.py)|exitcode ?: -11\b|\(exitcode: -11\)|exit(ed with)? (code|status) 139\b|return code = -11\b|exited with signal SIGSEGV|died with <Signals\.SIGSEGV|Segmentation fault. is detected by the operating system|Segmentation fault is detected by|segfault at [\da-f]{1,16} ip ",
+        pattern=r"[Ss]egmentation fault \(core dumped\)|Caught signal 11 \([Ss]egmentation fault|signal (11|SIGSEGV)|SIGSEGV\b|is killed by signal: Segmentation fault|Segmentation fault: 11|zsh: segmentation fault|srun: error: \S{1,60}: tasks? [\d,-]{1,40}: Segmentation fault|(?:^|\s)segmentation fault {1,4}(?:\(core dumped\) {0,4})?(?:\./|/|python|\w{1,40} \S{1,80}\.py)|exitcode ?: -11\b|\(exitcode: -11\)|exit(ed with)? (code|status) (139|245)\b|return code = -11\b|exited with signal SIGSEGV|died with <Signals\.SIGSEGV|Segmentation fault. is detected by the operating system|Segmentation fault is detected by|segfault at [\da-f]{1,16} ip ",
         cause="A compiled part crashed (SIGSEGV) and could not say where",
         remedy="Run it with faulthandler, which prints the Python line and the modules at the crash; gdb -ex run -ex bt --args python PROGRAM names the library",
         command="PYTHONFAULTHANDLER=1 python PROGRAM",

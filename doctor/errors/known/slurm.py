@@ -129,7 +129,7 @@ ROWS = (
         cause="Slurm does not take the request: {meaning}",
         remedy="Correct the #SBATCH line or option that it speaks of; scontrol show partition PARTITION shows what that one takes, sbatch --test-only FILE asks without submitting. Nothing of the program has run yet",
         command="sinfo -o '%P %l %D %c %m %G %f'",
-        terms=tuple((text.replace(" ", "").replace("'", ""), meaning) for text, meaning in _REASONS),
+        terms=tuple((text.replace("'", ""), meaning) for text, meaning in _REASONS),
         says=(
             "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified",
             "sbatch: error: Batch job submission failed: Invalid generic resource (gres) specification",
