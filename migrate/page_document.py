@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from torchlift.finding import Finding
 from torchlift.lazy_pattern import lazy_pattern
@@ -16,10 +16,12 @@ from torchlift.rules.rule import Rule, Settings
 from torchlift.source import SourceText
 from torchlift.view import ModuleView
 from torchlift.view.page_code import PageCode, page_code
+from torchlift.view.uses import last_words
 
 _IMPORT = "\nimport torch\n"
 _MIGRATION = lazy_pattern(r"migrat|upgrad", re.IGNORECASE)
 """Pages that show how it was written before, beside how it is written now."""
+_WORD = lazy_pattern(r"\w+")
 _ABOUT_NAMES = ("TL250", "TL4")
 _TORCHSCRIPT = "TL1"
 
@@ -41,7 +43,7 @@ class PageDocument(TextDocument):
         # Readers of a page know where `torch` comes from.
         source = SourceText(text if "import torch" in text else text + _IMPORT)
         view = ModuleView(self.path, source, source.parse(), wrappers=self.project.wrappers)
-        named = Dispatcher([rule for rule in rules.rules if _is_about_names(rule)]).check(self.project, view, settings)
+        named = _about_names(rules).check(self.project, view, settings)
         found = [*named.findings, *_torchscript(rules.rules, view, settings)]
         findings = sorted([*checked.findings, *map(self._on_page, found)], key=Finding.sort_key)
         failures = (*checked.failures, *named.failures)
@@ -60,6 +62,12 @@ class PageDocument(TextDocument):
         return replace(finding, span=self.code.on_page(finding.span), statement=statement)
 
 
+@lru_cache(maxsize=4)
+def _about_names(rules: Dispatcher) -> Dispatcher:
+    """Those of the rules that are asked about pages: to make what asks them takes longer than to ask them about one."""
+    return Dispatcher([rule for rule in rules.rules if _is_about_names(rule)])
+
+
 def _is_about_names(rule: Rule) -> bool:
     """Whether what a rule says holds whatever stands around a name: a page shows no whole program."""
     dated = rule.deprecated or rule.removed or rule.changed_in
@@ -73,11 +81,16 @@ def _is_about_names(rule: Rule) -> bool:
 
 def _torchscript(rules: Iterable[Rule], view: ModuleView, settings: Settings) -> Iterator[Finding]:
     """Names of TorchScript; what to do about them depends on a program, and is told where that is."""
+    words = frozenset(_WORD.findall(view.source.text))
+    is_mirrored = any(wrapper.word in words for wrapper in settings.wrappers)
     for rule in rules:
         since = rule.deprecated
         if not rule.code.startswith(_TORCHSCRIPT) or since is None or since > settings.target:
             continue
-        for use in view.uses(frozenset(rule.targets)):
+        targets = frozenset(rule.targets)
+        if not is_mirrored and words.isdisjoint(last_words(targets)):
+            continue
+        for use in view.uses(targets):
             if use.kind not in {"import", "string"} or view.is_unread_import(use):
                 message = f"`{use.target}`: TorchScript is deprecated since torch {since}."
                 advice = f"`torchlift rule {rule.code}` tells what takes its place."

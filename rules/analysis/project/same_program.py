@@ -26,7 +26,11 @@ _NOISE = lazy_pattern(rb"#[^\n]*|[()\\]")
 
 def in_one_program(project: Project, path: str, other: str) -> bool:
     """Whether a program may load both files: one of them, or a third one, imports them directly or on the way."""
-    return path == other or not _loaders(project, path).isdisjoint(_loaders(project, other))
+    return (
+        path == other
+        or bool(project.once(_importing_anything))
+        or not _loaders(project, path).isdisjoint(_loaders(project, other))
+    )
 
 
 def _loaders(project: Project, path: str) -> frozenset[str]:
@@ -36,8 +40,7 @@ def _loaders(project: Project, path: str) -> frozenset[str]:
 def _loading(project: Project, path: str) -> frozenset[str]:
     """Files that load a file, itself included."""
     importers = project.once(_importers)
-    anything = importers.get("", frozenset())
-    found, pending = {path, *anything}, [path, *anything]
+    found, pending = {path}, [path]
     while pending:
         new = importers.get(pending.pop(), frozenset()) - found
         found |= new
@@ -45,9 +48,14 @@ def _loading(project: Project, path: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def _importing_anything(project: Project) -> list[str]:
+    """Files that may import any other: where there is one, every two files may meet."""
+    return project.files_holding(*_COMPUTING, whole=True)
+
+
 def _importers(project: Project) -> dict[str, frozenset[str]]:
-    """By file, the files that import it; under the empty name, those that may import any."""
-    found: dict[str, set[str]] = {"": set(project.files_holding(*_COMPUTING, whole=True))}
+    """By file, the files that import it."""
+    found: dict[str, set[str]] = {}
     meanings = project.once(_Meanings)
     for path, names in project.noted(_imports).items():
         for imported in meanings.loaded(project, path, names):

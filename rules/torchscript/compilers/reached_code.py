@@ -115,11 +115,15 @@ class Reacher:
     Args:
         project: the project.
         runs: whether they run it, as a trace does, and so look into what a compiler leaves out.
+
+    Attributes:
+        roots: those that were named so far, as `path:line`.
     """
 
     def __init__(self, project: Project, *, runs: bool = False) -> None:
         self.project = project
         self.runs = runs
+        self.roots: set[str] = set()
         self._found = Reached()
         self._tasks: deque[_Task] = deque()
         self._guesses: deque[Callable[[], None]] = deque()
@@ -132,25 +136,36 @@ class Reacher:
 
     def compile(self, unit: Unit, root: str, beyond: str = "") -> None:
         """A root compiles a function with its overloads, or a class; `beyond` as in `Reached` where that is no certain step."""
+        self.roots.add(root)
         lines = digest(self.project, unit.path).names.get(unit.name, ())
         for line in lines if unit.line in lines else (unit.line,):
             self._unit(digest(self.project, unit.path).units[line], root, beyond, compiles=True, called=False)
 
     def value(self, unit: Unit, root: str) -> None:
         """A root compiles what a piece of code names."""
+        self.roots.add(root)
         self._guess(lambda: self._read(unit, None, root, root, compiles=True))
 
     def build(self, unit: Unit, root: str) -> None:
         """A root compiles what a piece of code makes."""
+        self.roots.add(root)
         self._guess(lambda: self._read(unit, None, root, root, compiles=False))
 
     def lost(self, root: str, place: str) -> None:
         """What a root compiles is not known behind a place."""
+        self.roots.add(root)
         self._found.unknown.setdefault(root, place)
 
     def handed_on(self, place: str) -> None:
         """A place gives the compiler away."""
         self._found.anything.add(place)
+
+    @property
+    def surely_reached(self) -> Reached:
+        """What the roots named so far compile for certain, and what is lost on the way there."""
+        self._run()
+        found = self._found
+        return Reached({**found.by}, {**found.beyond}, {**found.unknown}, {*found.anything})
 
     @property
     def reached(self) -> Reached:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import field
 
+from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.project.same_program import in_one_program
 from torchlift.rules.torchscript.compilers.certain_steps import certainly_given
@@ -64,8 +66,7 @@ def traced_by(project: Project, path: str, keys: tuple[Key, ...], *, compiling: 
     With `compiling` only traces count that make a module, and compile the methods of it that are marked: an ONNX exporter
     takes the graph alone.
     """
-    marked = compiling or any(record.exports for record in project.records(COLLECTOR).values())
-    reached = project.once(_run_by_traces, marked)[compiling]
+    reached = project.once(_run_by_traces, _is_marked(project, compiling))[compiling]
     found = _reach(project, reached, keys)
     if found is not None:
         return found
@@ -73,6 +74,28 @@ def traced_by(project: Project, path: str, keys: tuple[Key, ...], *, compiling: 
     asked = not keys or any(may_be_compiled(project, key) for key in keys)
     lost = [Reach(root, lost=place) for root, place in sorted(reached.unknown.items())] if asked else []
     return next((one for one in (*handed, *lost) if in_one_program(project, path, one.root.rpartition(":")[0])), None)
+
+
+def waits_for_trace(project: Project, path: str, keys: tuple[Key, ...], *, compiling: bool = False) -> Reach | None:
+    """The same for those to whom what a trace may reach is no other than what it loses.
+
+    The one root of a project that is lost before anything else is followed is the answer for all that it does not run for
+    certain: what else it may run need not be known.
+    """
+    first = project.once(_surely_run_by_traces, _is_marked(project, compiling))[compiling]
+    if any(key in first.found.by for key in keys[:1]):
+        return _reach(project, first.found, keys)
+    root = next(iter(first.roots), "") if len(first.roots) == 1 else ""
+    if root not in first.found.unknown or first.found.anything or any(key in first.found.by for key in keys):
+        return traced_by(project, path, keys, compiling=compiling)
+    meets = in_one_program(project, path, root.rpartition(":")[0])
+    if meets and (not keys or any(may_be_compiled(project, key) for key in keys)):
+        return Reach(root, lost=first.found.unknown[root])
+    return traced_by(project, path, keys, compiling=compiling)
+
+
+def _is_marked(project: Project, compiling: bool) -> bool:
+    return compiling or any(record.exports for record in project.records(COLLECTOR).values())
 
 
 def _reach(project: Project, reached: Reached, keys: tuple[Key, ...]) -> Reach | None:
@@ -86,8 +109,31 @@ def _reach(project: Project, reached: Reached, keys: tuple[Key, ...]) -> Reach |
     return None
 
 
+@dataclass(frozen=True)
+class _Traces:
+    """What traces run for certain.
+
+    Attributes:
+        found: what that is, and what is lost on the way.
+        roots: all places that trace.
+        reacher: what goes on from there, in the same state of the project.
+    """
+
+    found: Reached
+    roots: frozenset[str]
+    reacher: Reacher = field(compare=False)
+
+
 def _run_by_traces(project: Project, marked: bool) -> tuple[Reached, ...]:
-    """What anything that traces runs, and the same of traces that make a module where methods are marked for these.
+    """What anything that traces runs, and the same of traces that make a module where methods are marked for these."""
+    known = project.once(_surely_run_by_traces, marked)
+    if any(one.reacher.project is not project for one in known):
+        known = _surely_run_by_traces(project, marked)
+    return tuple(one.reacher.reached for one in known)
+
+
+def _surely_run_by_traces(project: Project, marked: bool) -> tuple[_Traces, ...]:
+    """The beginning of it.
 
     A library that scripts or traces may do either. Each file is looked at for both at once.
     """
@@ -108,7 +154,7 @@ def _run_by_traces(project: Project, marked: bool) -> tuple[Reached, ...]:
             for site in scripting_sites(view):
                 if site.use is None:
                     _Root(project, reacher, f"{path}:{site.node.lineno}").site(view, site)
-    return tuple(reacher.reached for reacher in reachers)
+    return tuple(_Traces(one.surely_reached, frozenset(one.roots), one) for one in reachers)
 
 
 def handed_on(project: Project) -> str | None:
@@ -177,7 +223,7 @@ def _traced(project: Project, reacher: Reacher, view: ModuleView, trace: str, ki
 
 def _traced_at(project: Project, view: ModuleView, node: ast.stmt, *, compiling: bool = False) -> Reach | None:
     """The trace that runs a function or class, or may; with `compiling` one that compiles methods marked for it."""
-    return traced_by(project, view.path, ((view.path, node.lineno),), compiling=compiling)
+    return waits_for_trace(project, view.path, ((view.path, node.lineno),), compiling=compiling)
 
 
 class _Root:

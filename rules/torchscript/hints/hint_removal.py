@@ -17,8 +17,8 @@ from torchlift.rules.torchscript.compilers.scripting_roots import (
     DESCRIBING,
     compiled_by,
     handed_on,
-    traced_by,
     unknown_root,
+    waits_for_trace,
 )
 from torchlift.rules.torchscript.compilers.scripting_uses import first_compilation, first_skipped, first_watch
 from torchlift.rules.torchscript.facts.intent import drops
@@ -144,7 +144,7 @@ def _unheld(context: Context, tracing: bool) -> Removal:
 
 def _traced(context: Context, keys: tuple[Key, ...]) -> Removal | None:
     """The answer where a trace of the project runs one of some functions and classes, or may; None if none does."""
-    found = traced_by(context.project, context.view.path, keys)
+    found = waits_for_trace(context.project, context.view.path, keys)
     return _waits(found, "trace") if found is not None else None
 
 

@@ -67,7 +67,8 @@ _NAMES = lazy_pattern(r"[A-Za-z_][\w.]*")
 
 
 @lru_cache(maxsize=64)
-def _last_words(targets: frozenset[str]) -> frozenset[str]:
+def last_words(targets: frozenset[str]) -> frozenset[str]:
+    """The words of which one stands in every name that is one of some targets, or below one."""
     return frozenset(target.rpartition(".")[2] for target in targets)
 
 
@@ -103,7 +104,7 @@ class SearchedFile(NamedFile):
 
     def _find_uses(self, targets: frozenset[str], project_name: ProjectNames) -> list[Use]:
         found: list[Use] = []
-        words = _last_words(targets)
+        words = last_words(targets)
 
         def translate(name: str, importer: str) -> str | None:
             # Looking into other modules is dear; without a last word of a target the name cannot become one.
