@@ -21,6 +21,7 @@ from torchlift.migrate.fix.rewrite.leftovers import does_nothing_when_loaded
 from torchlift.migrate.fix.verify import problem_with
 from torchlift.project import Project
 from torchlift.rules.analysis.places.attached_comments import comments_above
+from torchlift.rules.analysis.places.named_files import is_named_elsewhere
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.source import SourceText, Span
 from torchlift.view import Binding, ModuleView
@@ -43,7 +44,7 @@ def tidied(project: Project, before: ModuleView, new: SourceText) -> SourceText:
         if _lost_its_tests(project, before, view):
             return replace(new, text="")
         if before.tree.body and not view.tree.body:
-            return replace(new, text=new.text.strip("\n") + "\n" if _is_named(project, before) else "")
+            return replace(new, text=new.text.strip("\n") + "\n" if is_named_elsewhere(project, before) else "")
         found = [rewrites for key, rewrites in _shapes(project, view) if key not in known]
         agreed = agree(found, lambda rewrites: build_edits(view, rewrites))  # noqa: B023 - it is called in this round
         if not agreed.edits:
@@ -253,22 +254,7 @@ def _lost_its_tests(project: Project, before: ModuleView, after: ModuleView) -> 
     definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     if not any(isinstance(node, definitions) for node in before.tree.body):
         return False
-    if not all(_is_shell(node) for node in after.tree.body):
-        return False
-    stem = file.removesuffix(".py")
-    named = re.compile(rf"\bimport\b.*\b{re.escape(stem)}\b|\bfrom\s+[\w.]*\b{re.escape(stem)}\s+import\b".encode())
-    return not any(named.search(project.data(path)) for path in project.files_holding(stem) if path != before.path)
-
-
-def _is_named(project: Project, view: ModuleView) -> bool:
-    """Whether something else of the project names a file, a command or an entry point among it, or may find it without its name."""
-    stem = view.path.rpartition("/")[2].removesuffix(".py")
-    return (
-        view.is_package
-        or stem in {"__main__", "conftest", "setup"}
-        or any(path != view.path for path in project.files_holding(stem, whole=True))
-        or bool(project.mentions(stem, (view.path,)))
-    )
+    return all(_is_shell(node) for node in after.tree.body) and not is_named_elsewhere(project, before)
 
 
 def _is_shell(node: ast.stmt) -> bool:

@@ -8,19 +8,25 @@ from dataclasses import replace
 
 from torchlift.finding import DeleteStatement, Finding, Fix, Safety
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.analysis.places.named_files import is_named_elsewhere
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
-_DOES_MORE = lazy_pattern(
-    r"(?i)save|writ|dump|export|upload|push|publish|plot|show|train|fit|backward|step|send|post|insert|commit|copy|move|rename"
-    r"|remove|delete|unlink|open|run|call|popen|system|exec|convert|compile|benchmark|assert|check|compare|test|register|setattr"
+# What a call does by its last name: it makes, reads, asks or says something, and leaves nothing behind.
+_ONLY_MAKES = frozenset(
+    "print len range str int float bool list tuple dict set zip enumerate sorted min max sum super isinstance getattr hasattr "
+    "info warning debug basicConfig getLogger ArgumentParser add_argument add_argument_group add_mutually_exclusive_group "
+    "parse_args parse_known_args format join split strip replace lower upper items keys values get append extend deepcopy "
+    "makedirs mkdir dirname basename splitext exists abspath expanduser resolve joinpath with_suffix Path eval to cuda cpu float "
+    "half double bfloat16 requires_grad_ state_dict load_state_dict parameters modules named_parameters children no_grad "
+    "inference_mode set_grad_enabled manual_seed device is_available rand randn randint zeros ones full empty arange tensor "
+    "zeros_like ones_like size view reshape permute transpose unsqueeze squeeze contiguous detach numel "
+    "script trace freeze optimize_for_inference".split()
 )
-_KEEPS = frozenset(
-    {"torch.jit.save", "torch.jit.script", "torch.jit.trace", "torch.jit.freeze", "argparse.ArgumentParser"}
-)
+_MAKES = lazy_pattern(r"(?:get|build|create|load|make|parse|read|from)(?:_|$)|_?[A-Z]\w*[a-z]")
 _MAKERS = frozenset({"torch.jit.script", "torch.jit.trace", "torch.jit.freeze"})
 
 
@@ -39,29 +45,24 @@ def or_whole_file(found: Iterator[Finding], use: Use, context: Context) -> Itera
 
 def _only_writes(context: Context) -> bool:
     view = context.view
-    if is_test_file(view.path) or view.is_package or not any(map(_is_guard, view.tree.body)) or _is_named(context):
+    if is_test_file(view.path) or view.is_package or not any(map(_is_guard, view.tree.body)) or _is_needed(context):
         return False
     calls = [node for node in walk(view.tree) if isinstance(node, ast.Call)]
     saves = [call for call in calls if _writes(view, call)]
     own = {node.name for node in walk(view.tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    return bool(saves) and not any(_does_more(view, call, own) for call in calls if call not in saves)
+    return bool(saves) and not any(_does_more(call, own) for call in calls if call not in saves)
 
 
 def _is_guard(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.If) and ast.unparse(statement.test) == "__name__ == '__main__'"
 
 
-def _is_named(context: Context) -> bool:
-    """Whether another file of the project holds the name of the file, or it may be imported as part of a package."""
+def _is_needed(context: Context) -> bool:
+    """Whether another file of the project names the file, or it may be imported as part of a package."""
     view, project = context.view, context.project
-    folder, _, file = view.path.rpartition("/")
-    stem = file.removesuffix(".py")
-    packaged = folder and project.view(f"{folder}/__init__.py") is not None
-    return bool(
-        packaged
-        or any(path != view.path for path in project.files_holding(stem, whole=True))
-        or project.mentions(stem, (view.path,))
-    )
+    folder = view.path.rpartition("/")[0]
+    packaged = bool(folder) and project.view(f"{folder}/__init__.py") is not None
+    return packaged or is_named_elsewhere(project, view)
 
 
 def _writes(view: ModuleView, call: ast.Call) -> bool:
@@ -76,8 +77,7 @@ def _writes(view: ModuleView, call: ast.Call) -> bool:
     return isinstance(value, ast.Call) and view.certain_name(value.func) in _MAKERS
 
 
-def _does_more(view: ModuleView, call: ast.Call, own: set[str]) -> bool:
+def _does_more(call: ast.Call, own: set[str]) -> bool:
     """Whether a call may do something that is wanted besides; functions of the file are read with it."""
-    name = view.certain_name(call.func)
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    return name not in _KEEPS and called not in own and called != "deepcopy" and _DOES_MORE.search(called) is not None
+    return called not in _ONLY_MAKES | own and _MAKES.match(called) is None

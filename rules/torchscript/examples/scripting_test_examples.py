@@ -172,7 +172,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "import torch\n\n\ndef f(x):\n    return x + 1\n\n\ndef test_jit():\n    x = torch.rand(2)\n"
         "    assert torch.equal(torch.jit.script(f)(x), f(x))\n",
         "import torch\n\n\ndef f(x):\n    return x + 1\n\n\ndef test_compile():\n    x = torch.rand(2)\n"
-        "    assert torch.equal(torch.compile(f, fullgraph=True)(x), f(x))\n",
+        "    assert torch.equal(torch.compile(f)(x), f(x))\n",
         "unsafe",
         why="a test of the successor of a scripted function",
         path="test_net.py",

@@ -16,6 +16,7 @@ from torchlift.view.walk import walk
 def successor(values: ScriptedValues) -> tuple[tuple[Rewrite, ...], list[str]] | None:
     """Rewrites that put `torch.export.export` of a module, or `torch.compile` of a function, where the test scripts.
 
+    Nothing asks for one whole graph: a function that warns, prints or goes another way for other numbers compiles in parts.
     With clauses about names that change with it. None where the test does something with the scripted value that the
     successors do not serve.
     """
@@ -61,9 +62,7 @@ def _captured(values: ScriptedValues, use: Use, call: ast.Call) -> tuple[str, tu
         return None
     parts = [("module", view.span(call.args[0])), *((f"input{i}", view.span(a)) for i, a in enumerate(inputs or ()))]
     given = ", ".join(f"${part}" for part, _ in parts[1:]) + ("," if len(parts) == 2 else "")
-    text = (
-        f"{spelled.text}($module, fullgraph=True)" if inputs is None else f"{spelled.text}($module, ({given})).module()"
-    )
+    text = f"{spelled.text}($module)" if inputs is None else f"{spelled.text}($module, ({given})).module()"
     return name, (ReplaceExpression(view.span(call), Template(text, tuple(parts))), *spelled.imports)
 
 

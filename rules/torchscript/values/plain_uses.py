@@ -221,7 +221,23 @@ def _not_followed(
             "the parts of a plain module only"
         )
     reason = obstacle.reason.partition(",")[0].partition(":")[0]
-    return _kept(reason, project, name_on(view, obstacle.node))
+    name = name_on(view, obstacle.node)
+    line = _exported_as(view, name)
+    if line is not None and life.view.possible_name(life.origin.func) != "torch.jit.trace":
+        return (
+            "script_only",
+            f"{reason}, and line {line} passes it to `torch.onnx.export`, which keeps all branches and loops of a scripted module only",
+        )
+    return _kept(reason, project, name)
+
+
+def _exported_as(view: ModuleView, name: str | None) -> int | None:
+    """Line of the first `torch.onnx.export` in a file that gets the attribute `name` of something."""
+    for use in view.uses(frozenset({"torch.onnx.export"})):
+        call = use.call
+        if call is not None and call.args and isinstance(call.args[0], ast.Attribute) and call.args[0].attr == name:
+            return call.lineno
+    return None
 
 
 def _compiled_whole(view: ModuleView, node: ast.Attribute, project: Project) -> str | None:

@@ -28,6 +28,8 @@ STAYS = {
     "make runs it as a module": ({"tools/to_ts.py": PROGRAM, "Makefile": "net.ts:\n\tpython -m tools.to_ts net.ts\n"}, True),
     "an import of several lines names it": ({"tools/to_ts.py": PROGRAM, "b.py": "from tools import (\n    to_ts,\n)\n\nto_ts.main()\n"}, True),
     "it is part of a package": ({"tools/__init__.py": "", "tools/to_ts.py": PROGRAM}, True),
+    "it sends what it wrote": ({"tools/to_ts.py": PROGRAM.replace("print('done')", "requests.put('https://models.example', data=b'')")}, True),
+    "it logs what it wrote": ({"tools/to_ts.py": PROGRAM.replace("print('done')", "mlflow.log_artifact(args.out)")}, True),
     "it is no program": ({"tools/to_ts.py": PROGRAM.partition("\n\n\nif __name__")[0] + "\n"}, True),
 }  # fmt: skip
 
