@@ -242,7 +242,11 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
     advised = newest_named(settled.help, settings.min_torch)
     if advised is None or not must_be_newer(advised[1], use.target, settings.min_torch):
         return settled
-    return replace(settled, help=f"{settled.help} `{advised[0]}` needs torch {advised[1]}.")
+    told = finding.fix.needs if finding.fix is not None else None
+    if told is not None and told >= advised[1]:
+        return settled
+    stop = "" if settled.help.endswith((".", "!", "?", ")")) else "."
+    return replace(settled, help=f"{settled.help}{stop} `{advised[0]}` needs torch {advised[1]}.")
 
 
 def _with_fix_settled(finding: Finding, use: Use, view: ModuleView, settings: Settings) -> Finding:

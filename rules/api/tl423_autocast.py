@@ -117,7 +117,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             first=Template(f'"{device}"'),
         )
         imports = (*name[1], *(item for item in kind[1] if written and item not in name[1]))
-        return changed(f'Use `torch.amp.autocast("{device}", ...)`', (edit, *imports), _SINCE)
+        rest = ", ".join(f"{key}=..." for key, _ in positional) or "..."
+        return changed(f'Use `torch.amp.autocast("{device}", {rest})`', (edit, *imports), _SINCE)
 
     if use.kind == "annotation":
         said = f"`{old.name}` is deprecated since torch 2.4."

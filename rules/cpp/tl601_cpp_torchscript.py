@@ -45,8 +45,9 @@ RULE = Rule(
     ),
 )
 
-# What the dispatcher and the autograd of custom operators use, without any TorchScript.
+# What the dispatcher and the autograd of custom operators use, and names of c10 that `torch::jit` passes on.
 _NO_TORCHSCRIPT = frozenset(
+    "IValue Future Shared QualifiedName Type TypePtr TypeKind TupleType TensorType ListType DictType "
     "Stack push pop push_one drop peek last pack popSlice peekSlice tracer RegisterOperators Operator FunctionSchema Symbol Argument "
     "CustomClassHolder class_ init getCustomClass isCustomClass registerCustomClass registerCustomClassMethod".split()
 )

@@ -69,7 +69,9 @@ def _uses(view: TextView, project: Project, branches: Branches) -> Iterator[tupl
     table = header_table()
     for item in names_in(view.code):
         known = table.gone(item.spellings)
-        if known is not None and branches.may_compile(item.span.start):
+        if known is None or not branches.may_compile(item.span.start):
+            continue
+        if not project.once(_defines, known[0].rpartition("::")[2]):
             yield (*known, item.span)
     for match in _PLAIN.finditer(view.code):
         name = match[0]

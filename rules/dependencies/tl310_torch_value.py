@@ -269,7 +269,7 @@ def _by_hand(values: list[VersionValue], release: str) -> str:
     if any(value.below for value in values):
         major, minor = _line(VersionValue("torch", "", release, Span(0, 0), listed=False))
         return f"Let it reach further: <{major}.{minor + 1} lets torch {release} in."
-    return f"Set it to {release}, with all else that is built for this torch."
+    return f"Where it chooses torch, {release} takes its place, with all else that is built for this torch."
 
 
 EXAMPLES = (

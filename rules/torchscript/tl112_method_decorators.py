@@ -140,8 +140,8 @@ def _note(context: Context, name: str, definition: ast.AST | None, place: str | 
         line = _effect(definition)
         once = f", where what line {line} does may happen once, while capturing" if line is not None else ""
         return (
-            f"`torch.export` captures `forward` only: give `{called}` a program of its own, through a small module whose "
-            f"`forward` calls `self.net.{called}`{once}."
+            f"`torch.export` captures `forward` only. Where it takes what `{called}` does, a small module whose "
+            f"`forward` calls `self.net.{called}` gives that a program{once}."
         )
     return ""
 

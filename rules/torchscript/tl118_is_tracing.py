@@ -119,10 +119,11 @@ def _settled(use: Use, context: Context, call: ast.Call, message: str, what: Fla
         fix = Fix("Take the question out", Safety.SAFE, rewrites)
         return Finding("TL118", view.path, span, message, Severity.INFO, None, fix)
     new, old = (settle(test, world(**flags)).constant for flags in ({"compiling": True}, {"tracing": True}))
-    told = f" It tells an export from a trace: {what.sentence}" if is_truth(owner, test) and new != old else ""
+    told = f" It tells an export from a trace. {what.sentence}" if is_truth(owner, test) and new != old else ""
     half = f"`{' '.join(view.text(call).split())}`"
     if answer.place is not None:
-        later = f"Of {half}: {answer.reason}{traces_until(context.project, answer.place)}"
+        reason = (answer.reason or "").replace("Keep it", f"Keep {half}", 1)
+        later = f"{reason}{traces_until(context.project, answer.place)}"
     elif answer.reason is not None:
         later = f"{half} can go once nothing traces or scripts: {answer.reason.removeprefix('Needs review: ')}"
     else:

@@ -36,11 +36,12 @@ def idle(view: ModuleView, node: ast.AST) -> Iterator[tuple[str, tuple[Rewrite, 
 
 
 def _is_asked_before(view: ModuleView, node: ast.Assert, test: ast.expr) -> bool:
-    """Whether an assertion is the first statement under a condition that says the same of a name or an attribute."""
+    """Whether an assertion is the first statement under a condition that says the same of names: a property may answer twice."""
     around = view.parent(node)
     if not isinstance(around, ast.If) or around.body[0] is not node or len(around.body) == 1:
         return False
-    return ast.dump(around.test) == ast.dump(test) and not any(isinstance(part, ast.Call) for part in walk(test))
+    answering = (ast.Call, ast.Attribute, ast.Subscript)
+    return ast.dump(around.test) == ast.dump(test) and not any(isinstance(part, answering) for part in walk(test))
 
 
 def _is_set_before(view: ModuleView, node: ast.Expr, method: ast.Attribute) -> bool:

@@ -14,6 +14,7 @@ from torchlift.source import Span
 _MADE_FOR = lazy_pattern(
     r"(?:[+./-]|%2B|\bpt|cu\d{2,3}|\d)(?:torch|pt)-?(?P<release>[12]\.\d{1,2}(?:\.\d+)?)(?!\d)", re.IGNORECASE
 )
+_OF_TORCH = lazy_pattern(r"(?:^|/)torch-[^/]*\.whl")
 _MARK = lazy_pattern(
     r"\.whl\b|(?:whl/torch-\d|openmmlab\.com/mmcv/dist/|detectron2/wheels/|data\.dgl\.ai/wheels/|autogptq-index/whl/)[^\s\"';,<>()]*"
 )
@@ -28,6 +29,8 @@ def compiled_for(named: str, span: Span, target: Line) -> str:
     made = _MADE_FOR.search(named)
     later = made is not None and named[made.end() :].lower().startswith("andhigher")
     if made is not None and not later and line_in(made["release"]) < target:
+        if _OF_TORCH.search(named):
+            return f"This is a wheel of torch {made['release']}, older than {moves}."
         return (
             f"This is compiled for torch {made['release']}, and {moves}, may refuse to "
             "load it: compiled extensions fit the minor release that they were built with."

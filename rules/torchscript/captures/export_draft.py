@@ -234,7 +234,7 @@ def _remarks(inputs: list[_Input], fixed: list[str], optional: list[str]) -> Ite
         some = "an example tensor" if len(tensors) == 1 and not containers else "example inputs"
         yield f"Take {some} {_listed(tensors)} of batch size 2 or more: a size of 1 becomes fixed."
     if containers:
-        yield f"`...` stands for one such list for every tensor in {_listed(containers)}, in the same structure."
+        yield f"`...` stands for a list `[{_AUTO}] * t.dim()` for every tensor `t` in {_listed(containers)}, in the same structure."
     if fixed:
         yield f"{_listed(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed to the value it is exported with."
     if optional:

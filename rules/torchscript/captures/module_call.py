@@ -92,7 +92,7 @@ def sorted_obstacles(about: ModuleCall) -> tuple[list[str], list[str]]:
     for obstacle in sorted(life.obstacles, key=_weight):
         place = life.place(obstacle.node)
         attribute = attribute_at(life, obstacle)
-        if attribute is not None and attribute.attr in OF_MODULES:
+        if attribute is not None and attribute.attr in OF_MODULES and not isinstance(attribute.ctx, ast.Store):
             inspected.append(f"is asked for `.{attribute.attr}` ({place})")
         elif attribute is not None or obstacle.node is life.attribute:
             continue  # the module has it too

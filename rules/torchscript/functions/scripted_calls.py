@@ -83,7 +83,13 @@ class CallReader(ExpressionReader):
             if name in _QUESTIONS:
                 raise NotRead(f"the function asks `{last}()`, which has another answer in Python")
             if last in _FACTORIES:
-                reason = f"`{name}` may be computed once in TorchScript, when the function is compiled"
+                values = [*node.args, *(keyword.value for keyword in node.keywords)]
+                fixed = not any(map(_names, values))
+                reason = (
+                    f"`{name}` may be computed once in TorchScript, when the function is compiled"
+                    if fixed
+                    else f"`{name}` was not compared with what TorchScript makes of it"
+                )
                 raise Differs(reason) if self.known_only and self._is_computed_once(node) else NotRead(reason)
             if not known:
                 reason = f"`{name}` is not among the functions found to do the same in TorchScript"

@@ -145,8 +145,8 @@ def scripted_class(
     place = first_compiler(context.project)
     if place is not None and not drops(context):
         return UseAdvice(
-            f"Keep it as long as {place} compiles code that may use `{node.name}`; migrate that first. The class "
-            "itself is the Python class, scripted or not."
+            f"Keep it as long as code that uses `{node.name}` is scripted: {place} scripts something, and whether that uses it "
+            "was not followed. The class itself is the Python class, scripted or not."
         )
     expected = None if drops(context) else first_expectation(context.project, view.path)
     review = None
@@ -155,7 +155,10 @@ def scripted_class(
             f"Needs review: {expected} expects to be compiled, so users of this project may script code with the class."
         )
     if place is not None:
-        review = f"Needs review: {place} still compiles code that may use `{node.name}`, which it compiles with it by itself."
+        review = (
+            f"Needs review: {place} still scripts something, and whether that uses `{node.name}` was not followed; where it does, "
+            "it compiles the class with it by itself."
+        )
     safety = Safety.UNSAFE if review else Safety.SAFE
     rewrite: Rewrite
     if decorator is not None:

@@ -79,7 +79,7 @@ def _conversion(annotation: str) -> str:
     if "float" in annotation:
         return "scripting turned an int that was passed into a float"
     if annotation == "int":
-        return "scripting took nothing but an int, and computed in 64 bits"
+        return "scripting made an int of 64 bits of what was passed, or refused it"
     return "scripting checked what was passed"
 
 

@@ -19,10 +19,9 @@ Flag = Callable[[ast.expr], "bool | None"]
 
 _SCRIPTING = frozenset({"is_scripting"})
 _TRACING = frozenset({"is_tracing", "_is_tracing", "_get_tracing_state", "is_in_onnx_export", "is_torch_jit_tracing"})
-_COMPILING = frozenset(
-    {"is_compiling", "_is_compiling", "is_exporting", "is_dynamo_compiling", "is_torchdynamo_compiling"}
-)
-
+_COMPILING = frozenset({"is_compiling", "_is_compiling", "is_exporting"})
+# True in an export with `strict=True` only.
+_DYNAMO = frozenset({"is_dynamo_compiling", "is_torchdynamo_compiling"})
 
 _STATE = "torch._C._get_tracing_state"
 
@@ -52,9 +51,12 @@ def _asked(view: ModuleView, node: ast.expr) -> str | None:
 
 def world(*, scripting: bool = False, tracing: bool = False, compiling: bool = False) -> Flag:
     """The flags by the last part of their names, whoever wraps them; good for descriptions and for nothing else."""
-    known = (
-        dict.fromkeys(_SCRIPTING, scripting) | dict.fromkeys(_TRACING, tracing) | dict.fromkeys(_COMPILING, compiling)
-    )
+    known: dict[str, bool | None] = {
+        **dict.fromkeys(_SCRIPTING, scripting),
+        **dict.fromkeys(_TRACING, tracing),
+        **dict.fromkeys(_COMPILING, compiling),
+        **dict.fromkeys(_DYNAMO, None if compiling else False),
+    }
 
     def value(node: ast.expr) -> bool | None:
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and _is_none(node.comparators[0]):

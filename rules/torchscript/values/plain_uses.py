@@ -100,6 +100,8 @@ def _is_script_module(view: ModuleView, owner: ast.ClassDef, project: Project, s
 
 
 def _asked_for(view: ModuleView, attribute: ast.Attribute) -> _Judged | None:
+    if isinstance(attribute.ctx, ast.Store):
+        return "doubt", f"gets a new `.{attribute.attr}`, which a scripted module may take for a constant"
     if attribute.attr in OF_MODULES:
         return "script_only", f"is asked for `.{attribute.attr}`"
     if attribute.attr in _WALKS:
@@ -107,8 +109,6 @@ def _asked_for(view: ModuleView, attribute: ast.Attribute) -> _Judged | None:
             f"is asked for its parts with `.{attribute.attr}`, and `isinstance` finds `torch.nn` classes among those of a "
             "plain module only"
         )
-    if isinstance(attribute.ctx, ast.Store):
-        return "doubt", f"gets a new `.{attribute.attr}`, which a scripted module may take for a constant"
     return None
 
 

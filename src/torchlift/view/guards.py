@@ -106,7 +106,10 @@ def _guards(
     if isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
         if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
             return True
-        return isinstance(child, (ast.Import, ast.ImportFrom)) and any(map(catches_anything, ancestor.handlers))
+        alone = isinstance(child, (ast.Import, ast.ImportFrom)) or isinstance(
+            getattr(child, "value", None), ast.Attribute
+        )
+        return alone and any(map(catches_anything, ancestor.handlers))
     return (isinstance(ancestor, ast.ExceptHandler) and _catches_missing_name(ancestor)) or _is_fallback(
         view, ancestor, child
     )
