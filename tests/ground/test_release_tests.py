@@ -303,3 +303,14 @@ def test_the_branch_for_newer_releases_is_asked_about_unless_it_knows_of_the_cha
     code += "    return torch.cuda.amp.autocast()\n"
     found = all_findings(analyse_files(tmp_path, {"m.py": code}, min_torch=TorchVersion(1, 10)))
     assert [code.count("\n", 0, item.span.start) + 1 for item in found if item.code == "TL423"] == lines
+
+
+@pytest.mark.parametrize(
+    "handler", ["except:", "except Exception:", "except AttributeError:", "except (AttributeError, TypeError):"]
+)
+@pytest.mark.parametrize(("line", "silent"), [("kind = torch.gels", True), ("kind = torch.gels(a, b)[0]", False)])
+def test_an_attribute_alone_is_guarded_by_whatever_catches_that_it_is_missing(
+    handler: str, line: str, silent: bool, tmp_path: Path
+) -> None:
+    code = f"import torch\n\ntry:\n    {line}\n{handler}\n    kind = torch.linalg.lstsq\n"
+    assert (all_findings(analyse_files(tmp_path, {"m.py": code})) == []) is silent

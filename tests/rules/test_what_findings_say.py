@@ -36,6 +36,19 @@ SAID = {
         "TL134", "import torch\n\nm = torch.jit.script(f)\nm._save_for_lite_interpreter('a.ptl')\n", "For inference write an ExecuTorch program",
         "help: Write an ExecuTorch",
     ),
+    "a condition that asks for dynamo, which an export need not run": (
+        "TL117", "import torch\nfrom torch.compiler import is_dynamo_compiling\n\n\n@torch.jit.script\ndef f(x):\n"
+        "    if not torch.jit.is_scripting() and is_dynamo_compiling():\n        x = g(x)\n    return x\n",
+        "Keep it as long as", "which holds under export",
+    ),
+    "a scripted module that gets a method of its own": (
+        "TL102", "import torch\n\nnet = torch.nn.Linear(1, 1)\nfast = torch.jit.script(net)\nfast.save = keep\nfast(x)\n", "Needs review",
+        "is asked for `.save`",
+    ),
+    "a scripted class beside other scripts": (
+        "TL102", "import torch\n\n\n@torch.jit.script\nclass Box:\n    def __init__(self, x):\n        self.x = x\n\n\nf = torch.jit.script(g)\n",
+        "whether that uses it was not followed", "compiles code that may use",
+    ),
     "TorchScript that Python cannot run": (
         "TL117", "import torch\n\n\n@torch.jit.script\ndef f(x):\n    if torch.jit.is_scripting():\n        x = x.slice(0, 1, 2)\n    else:\n"
         "        x = g(x)\n    return x\n", "and Python can run that side", "wanted, write",
@@ -663,3 +676,14 @@ def test_a_docstring_works_on_no_weight_norm(line: str, said: bool, tmp_path: Pa
     source = f"import torch\n\n\ndef f(m):\n    {line}\n    return torch.nn.utils.weight_norm(m)\n"
     found = [item for item in all_findings(analyse_files(tmp_path, {"m.py": source})) if item.code == "TL421"]
     assert found and any("know the old form alone" in f"{item.help}" for item in found) is said
+
+
+def test_a_wheel_of_torch_itself_is_not_compiled_for_a_torch(tmp_path: Path) -> None:
+    line = "pip install https://example.org/jp/v50/torch-1.12.0a0+2c916ef.nv22.3-cp38-cp38-linux_aarch64.whl\n"
+    (found,) = [item for item in all_findings(analyse_files(tmp_path, {"a.sh": line})) if item.code == "TL309"]
+    assert found.message.startswith("This is a wheel of torch 1.12.0, older than torch 2.15")
+
+
+def test_what_needs_a_newer_torch_is_a_sentence_of_its_own_behind_an_address(tmp_path: Path) -> None:
+    found = all_findings(analyse_files(tmp_path, {"m.py": "import torch\n\nnet = torch.jit.load(path)\nnet(x)\n"}))
+    assert all(".html `" not in f"{item.help}" for item in found)
