@@ -121,7 +121,7 @@ def _of_unknown(view: ModuleView, call: ast.Call, message: str, *, flipped: bool
         )
     elif (line := line_of_save(view, call)) is not None:
         known = (
-            f"What the file holds was not worked out; line {line} of this file calls `torch.save`, and may write it."
+            f"What the file holds was not worked out; line {line} of this file calls `torch.save`."
         )
     advice = (
         f"{known} State dicts of models and optimizers load; numpy values, `argparse.Namespace`, paths and "

@@ -20,8 +20,6 @@ from torchlift.view.walk import walk
 NUMBER = lazy_pattern(r"(?:rank|gpu|gpu_id|index|idx|device_id)$", re.IGNORECASE)
 """How names of numbers end; it only decides between two spellings of what somebody reviews anyway."""
 
-_ANYWHERE = lazy_pattern(r"(?!self\b)\w+\.local_rank|int\(os\.environ.*LOCAL_RANK.*\)")
-
 
 def advised_device(view: ModuleView, project: Project, init: InitCall, found: ProcessDevice | None) -> tuple[str, str]:
     """A device for `init` and the rest of the sentence that says where it comes from, for text that is not checked.
@@ -72,27 +70,19 @@ def _known_here(view: ModuleView, project: Project, init: InitCall) -> tuple[str
         return device, ", where that is a GPU with its index"
     function = view.function_of(call)
     lines = range(function.lineno, (function.end_lineno or function.lineno) + 1) if function is not None else range(0)
-    own = _own_launcher(view, project, init)
-    customary = customary_device(
-        project,
-        view.path,
-        lines,
-        lambda text, same_file: (same_file or not own) and _means_something(view, text, call, same_file),
-    )
+    customary = customary_device(project, view.path, lines, lambda text: _means_something(view, text, call))
     if customary is None:
         return None
-    text, place = customary
+    text, line = customary
     if text.startswith(("f'", 'f"', "'", '"')):
         text = f"torch.device({text})"
     elif not text.startswith(("torch.device(", "device")) and not text.endswith("device"):
         text = f'torch.device("cuda", {text})'
-    return text, f", the device that `set_device` gets at {place}"
+    return text, f", the device that `set_device` gets on line {line}"
 
 
-def _means_something(view: ModuleView, text: str, call: ast.Call, same_file: bool) -> bool:
-    """Whether an expression from elsewhere surely names the same thing at `call`: `args.local_rank` does, `self.rank` not."""
-    if not same_file and not _ANYWHERE.fullmatch(text):
-        return False
+def _means_something(view: ModuleView, text: str, call: ast.Call) -> bool:
+    """Whether an expression of another function names the same thing at `call`: `args.local_rank` does, `self.rank` not."""
     names = {node.id for node in walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
     return "self" not in names and all(name in {"int", "str"} or _has_value(view, name, call) for name in names)
 

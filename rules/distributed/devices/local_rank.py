@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
@@ -86,37 +86,22 @@ def reads_local_rank(project: Project, path: str) -> bool:
 
 
 def customary_device(
-    project: Project, path: str, lines: range, accept: Callable[[str, bool], bool]
-) -> tuple[str, str] | None:
-    """The device that the files nearest to `path` pass to `set_device` most often, and one place: `(text, path:line)`.
+    project: Project, path: str, lines: range, accept: Callable[[str], bool]
+) -> tuple[str, int] | None:
+    """The device that the file at `path` passes to `set_device` most often, and a line: `(text, line)`; None if there is none.
 
-    "Nearest" is the file itself, then its folder, then each folder above with everything below it. `lines` of the file
-    itself do not count, nor does a device that `accept` refuses; it is asked with the text and whether it is from the file
-    itself. None if there is none.
+    What another file sets is another program's, as a rule. `lines` do not count, nor does a device that `accept` refuses.
     """
-    records: Mapping[str, LocalRankRecord] = project.records(LOCAL_RANKS)
-    folder = path.rpartition("/")[0]
-    rings = [[path]]
-    while True:
-        rings.append([other for other in sorted(records) if not folder or other.startswith(f"{folder}/")])
-        if not folder:
-            break
-        folder = folder.rpartition("/")[0]
-    for ring in rings:
-        found = [
-            (text, f"{other}:{line}")
-            for other in ring
-            if other in records
-            for text, line in records[other].devices
-            if len(text) <= _LONGEST
-            and "\n" not in text
-            and not (other == path and line in lines)
-            and accept(text, other == path)
-        ]
-        if found:
-            text = Counter(text for text, _ in found).most_common(1)[0][0]
-            return text, next(place for other, place in found if other == text)
-    return None
+    record = project.records(LOCAL_RANKS).get(path)
+    found = [
+        (text, line)
+        for text, line in (record.devices if record is not None else ())
+        if len(text) <= _LONGEST and "\n" not in text and line not in lines and accept(text)
+    ]
+    if not found:
+        return None
+    text = Counter(text for text, _ in found).most_common(1)[0][0]
+    return text, next(line for other, line in found if other == text)
 
 
 @dataclass(frozen=True)
