@@ -359,7 +359,7 @@ SAID = {
     ),
     "a file that is saved and loaded": (
         "TL501", "import torch\n\n\ndef f(p, q, make):\n    torch.save(make(), p)\n    return torch.load(q)\n",
-        "line 5 of this file calls `torch.save`, and may write it", "not known",
+        "line 5 of this file calls `torch.save`.", "and may write it",
     ),
     "a keyword for the unpickler": (
         "TL501", "import torch\n\nm = torch.load(p, fix_imports=True)\n", "`weights_only=True` raises TypeError", "has an effect",
