@@ -120,9 +120,7 @@ def _of_unknown(view: ModuleView, call: ast.Call, message: str, *, flipped: bool
             "a checkpoint raises here."
         )
     elif (line := line_of_save(view, call)) is not None:
-        known = (
-            f"What the file holds was not worked out; line {line} of this file calls `torch.save`."
-        )
+        known = f"What the file holds was not worked out; line {line} of this file calls `torch.save`."
     advice = (
         f"{known} State dicts of models and optimizers load; numpy values, `argparse.Namespace`, paths and "
         "own classes do not: allow them by `torch.serialization.add_safe_globals`, or pass `weights_only=False` for files that "

@@ -65,7 +65,7 @@ def offered(
         return Move(None, "The name of the file says which torch it is for: another release gets a file of its own.")
     wanted = torch.specifier if (torch := torch_of(item.pins)) is not None and not torch.opaque else None
     if any(problem_of(build, wanted, settings) for build in builds_in(item)):
-        return Move(None, "Not rewritten: TL301 speaks of an index in the same list.", of_index=True)
+        return Move(None, "It goes with its index, of which TL301 speaks.", of_index=True)
     moved = move(view, item, settings, project)
     if elsewhere and moved.fix is not None and not item.indexes:
         return Move(
