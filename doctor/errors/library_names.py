@@ -178,6 +178,24 @@ trl.trainer.utils|ConstantLengthDataset||0.16.1<0.25.1|
 trl.import_utils|is_vllm_available|0.16.1>0.11.4||
 trl.trainer.utils|SIMPLE_CHAT_TEMPLATE|0.11.4>0.7.11||
 trl.commands.cli_utils|TrlParser|0.11.4>0.7.11*|0.11.4<0.16.1*|trl.TrlParser
+Trainer|add_argparse_args from_argparse_args resume_from_checkpoint tune||1.9.5<2.5.5|
+Trainer|lr_schedulers training_type_plugin num_gpus gpus root_gpu data_parallel_device_ids tpu_cores use_amp call_hook||1.6.5<1.9.5|
+Trainer|logger_connector running_sanity_check disable_validation||1.4.9<1.6.5|
+LightningModule|training_epoch_end validation_epoch_end test_epoch_end tbptt_split_batch||1.9.5<2.5.5|
+LightningModule|get_progress_bar_dict||1.6.5<1.9.5|
+*|all_tied_weights_keys rope_parameters|5.0.0>4.57.6||
+*|get_text_config|4.46.3>4.44.2||
+*|_supports_sdpa _attn_implementation_internal _attn_implementation|4.36.2>4.30.2||
+*|_supports_attention_backend|4.49.0>4.48.3||
+*|_supports_flash_attn|4.55.4>4.53.3||
+*|_tp_plan|4.47.1>4.46.3||
+*|hf_quantizer|4.40.2>4.36.2||
+*|get_head_mask is_parallelizable pruned_heads build_inputs_with_special_tokens prepare_for_model||4.57.6<5.0.0|
+*|_get_logits_warper contrastive_search||4.44.2<4.46.3|
+*|_extract_past_from_model_output||4.48.3<4.49.0|
+*|greedy_search beam_search||4.40.2<4.44.2|generate() with a GenerationConfig
+*|_temporary_reorder_cache|4.36.2>4.30.2|4.53.3<4.55.4|
+*|_validate_model_class||4.51.3<4.53.3|
 DynamicCache|seen_tokens||4.53.3<4.55.4|get_seq_length()
 DynamicCache|get_max_length||4.48.3<4.49.0|get_max_cache_shape()
 DynamicCache|get_usable_length||4.53.3<4.55.4|get_seq_length()
@@ -185,12 +203,14 @@ DynamicCache|key_cache||4.55.4<4.57.6|layers[i].keys
 DynamicCache|to_legacy_cache from_legacy_cache||4.57.6<5.0.0|
 """
 """Module; names; `A>B`: A has it and B, the release looked at before it, has not; `A<B`: A has it and B, the one looked at behind it, has not
-(`*`: nor that module); what follows it. Measured on the wheels of PyPI (13 of transformers, 4 to 6 of each other), 2026-11-27.
+(`*`: nor that module); what follows it; module `*`: an attribute of models,
+configurations and tokenizers of transformers. Measured on the wheels of PyPI (13 of transformers, 4 to 6 of each other), 2026-11-27.
 """
 
 _IMPORTED = re.compile(r"cannot import name '(?P<name>\w{1,80})' from '(?P<module>[\w.]{1,100})'")
 _ASKED = re.compile(r"module '(?P<module>[\w.]{1,100})' has no attribute '(?P<name>\w{1,80})'")
-_OF_AN_OBJECT = re.compile(r"'(?P<module>\w{1,40})' object has no attribute '(?P<name>\w{1,80})'")
+_OF_AN_OBJECT = re.compile(r"'(?P<module>\w{1,80})' (?:object )?has no attribute '(?P<name>\w{1,80})'")
+_OF_CLASSES = {"DynamicCache": "transformers", "Trainer": "pytorch_lightning", "LightningModule": "pytorch_lightning"}
 _MODULE = re.compile(r"No module named '(?P<module>[\w.]{1,100})'")
 
 
@@ -221,10 +241,12 @@ def read_library_name(message: str) -> ValuesSay | None:
         return None
     module, name = found["module"], found.groupdict().get("name", "")
     known = _by_name().get((module, name)) if name else _by_module().get(module)
+    if known is None and _OF_AN_OBJECT.fullmatch(found[0]):
+        return _asked_of_a_model(module, name)
     if known is None:
         return None
     came, gone, instead = (each.rstrip("*") for each in known)
-    library = "transformers" if module == "DynamicCache" else module.partition(".")[0]
+    library = _OF_CLASSES.get(module, module.partition(".")[0])
     asked = f"{module}.{name}" if name else module
     if gone:
         last, without = gone.split("<")
@@ -240,3 +262,24 @@ def read_library_name(message: str) -> ValuesSay | None:
         f"{asked} is in {library} {first} and not yet in {before}: the one that is installed is older: python -m pip install -U '{library}>={first}'",
         1,
     )
+
+
+def _asked_of_a_model(part: str, name: str) -> ValuesSay | None:
+    """Of a class that is derived from one of transformers' (`*` in the table): in both directions its code, or what calls it, is the older."""
+    came, gone, instead = _by_name().get(("*", name), ("", "", ""))
+    if gone:
+        last, without = gone.split("<")
+        follows = f"; its place has {instead}" if instead else ""
+        return ValuesSay(
+            f"{name} is in transformers {last} and no longer in {without}, and code that is older asks {part} for it{follows}:"
+            f" upgrade that code, or python -m pip install 'transformers<={last}'",
+            0,
+        )
+    if came:
+        first, before = came.split(">")
+        return ValuesSay(
+            f"transformers {first} asks every model for {name}, which {before} does not yet; {part} is a class of code for an older transformers:"
+            f" upgrade that code, or python -m pip install 'transformers<={before}'",
+            0,
+        )
+    return None

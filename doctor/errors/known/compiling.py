@@ -188,7 +188,7 @@ ROWS = (
     ),
     KnownError(
         id="export-constraints",
-        pattern=r"Constraints violated \(|ConstraintViolationError|conflicts between user-specified ranges and inferred",
+        pattern=r"Constraints violated \(|ConstraintViolationError|conflicts between user-specified ranges and inferred|have been specialized and CANNOT be dynamic|was inferred to be a constant \(",
         cause="A dimension that was declared dynamic is fixed by the model, or the other way round",
         remedy="Take the suggested fixes that the message ends with into dynamic_shapes",
         says=(

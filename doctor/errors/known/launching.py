@@ -87,7 +87,7 @@ ROWS = (
     ),
     KnownError(
         id="fsdp-mixed-dtypes",
-        pattern=r"Must flatten tensors with uniform dtype|`FlatParameter` requires uniform dtype",
+        pattern=r"Must flatten tensors with uniform dtype|`?FlatParameter`? requires uniform dtype",
         cause="FSDP 1 puts the parameters of a module into one, and they are of different dtypes (adapters in float32 beside a model in bfloat16)",
         remedy="Load everything in one dtype, or use FSDP 2 (fully_shard; in accelerate fsdp_version: 2), which does not flatten",
         says=(

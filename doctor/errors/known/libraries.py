@@ -251,9 +251,9 @@ ROWS = (
     ),
     KnownError(
         id="audio-backend",
-        pattern=r"Couldn't find appropriate backend to handle uri|No audio backend is available|No audio I/O backend is available",
-        cause="torchaudio found no library that reads such a file: neither soundfile nor FFmpeg nor SoX is there in a release that it loads",
-        remedy="Install soundfile; for compressed formats FFmpeg too. Since torchaudio 2.9, TorchCodec reads files",
+        pattern=r"Couldn't find appropriate backend to handle uri|No audio backend is available|No audio I/O backend is available|is not one of available backends: \[|requires (?:lib)?sox extension which is not available|sox_io backend is not available",
+        cause="torchaudio found no library that reads such a file: neither soundfile nor FFmpeg nor SoX is there in a release that it loads, or the program asks for one that is not there (sox_io under Windows, names of before 2.1)",
+        remedy="Install soundfile (and libsndfile of the system where it says so); for compressed formats FFmpeg too, for SoX the system's libsox. Leave set_audio_backend out, or name one of torchaudio.list_audio_backends() (2.1 to 2.8). Since torchaudio 2.9, TorchCodec reads files",
         command="pip install soundfile",
         says=("RuntimeError: Couldn't find appropriate backend to handle uri output.wav and format None.",),
         sources=(

@@ -87,7 +87,7 @@ ROWS = (
     ),
     KnownError(
         id="executorch",
-        pattern=r"\[method\.cpp:\d{1,5}\]|\[program\.cpp:\d{1,5}\] (?!InternalConsistency)|KernelCall failed at instruction|loading method \w{1,40} failed with error 0x|Backend \w{1,40} is not registered|Missing operator: \[\d{1,4}\]|executorch:operator_registry[^\n]{0,80}not found|Missing out variants: |Program identifier '[^'\n]{1,8}' != expected",
+        pattern=r"\[method\.cpp:\d{1,5}\]|\[program\.cpp:\d{1,5}\] (?!InternalConsistency)|KernelCall failed at instruction|loading method \w{1,40} failed with error 0x|Backend \w{1,40} is not registered|Missing operator: \[\d{1,4}\]|executorch:operator_registry[^\n]{0,80}not found|Program identifier '[^'\n]{1,8}' != expected",
         cause="ExecuTorch's runtime refuses the program or an input. `Missing operator`, `is not registered`: the runtime was built without that kernel or back end; `Program identifier`: the file is no .pte, or of another release; `KernelCall failed` with a check above it: an input of "
         "another type, shape or range than the one exported (an int64 read as int32, an index outside of a table)",
         remedy="Read the line with `Check failed` directly above: it names the operator and value. Give inputs of the dtypes and shapes of the export (int64 tokens as int64); link the kernels and back ends (portable_ops_lib, xnnpack_backend, custom_ops), or in Python import them "

@@ -51,6 +51,26 @@ _CALLED_THROUGH_A_MODULE = (
     ),
 )
 
+_NO_SUCH_ATTRIBUTE = (
+    Cause(
+        "The class is of a package, and its release and the code that asks are of two times",
+        "print(type(x).__module__) names a package; python -m pip show it, against the release that the asking code's requirements name",
+        "upgrade both in one command, or take the release of that time; code of a hub (transformers_modules, torch.hub): a newer revision",
+        seen=r"site-packages|dist-packages|transformers_modules|hub",
+    ),
+    Cause(
+        "The object is another one than the code takes it for: a wrapper, an output, a part of the model, the base class of another package of the same name",
+        "print(type(x)): DataParallel, OptimizedModule, PeftModel, a pipeline or output object; a class from lightning in place of pytorch_lightning",
+        "ask the object inside (model.module, ._orig_mod, .base_model.model); import everything from one of the two packages",
+        seen=r"Wrapped|Parallel|Peft|Pipeline|Output|[Ll]ightning|automatic_optimization",
+    ),
+    Cause(
+        "The class is the program's own: the name is misspelled, set only in a branch or after it is used, or the object was loaded whole from a file of older code",
+        "the class stands in a file of the program; grep -n 'self.NAME' in it",
+        "set it in __init__ (before super().__init__() only what is no module); load a state_dict into a new object in place of the whole object",
+    ),
+)
+
 ROWS = (
     KnownError(
         id="simulator-gpu",
@@ -90,6 +110,20 @@ ROWS = (
         command="python -c 'import torch; print(torch.__version__, torch.__file__)'",
         says=("AttributeError: 'Tensor' object has no attribute 'ndim'",),
         sources=(thread("huggingface/sentence-transformers", 316, "2020-07-19"), UNREAD),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="any-object-attribute",
+        pattern=r"'(?P<part>(?!NoneType)[A-Z]\w{1,79})' object has no attribute '(?P<name>\w{1,60})'",
+        cause="An object of the class {part} has no {name}",
+        remedy="The last File line of the traceback asks for it; print(type(x), type(x).__module__) there tells whose class it is",
+        causes=_NO_SUCH_ATTRIBUTE,
+        says=("AttributeError: 'PyanNet' object has no attribute 'example_output'",),
+        sources=(
+            thread("pyannote/pyannote-audio", 1620, "2024-01-16"),
+            thread("huggingface/transformers", 840, "2019-07-23"),
+        ),
         likely=True,
         general=True,
     ),

@@ -114,7 +114,7 @@ ROWS = (
     ),
     of_the_program(
         "types-that-do-not-meet",
-        r"same dtype, but got query\.dtype|[Ee]xpected attn_mask dtype to be bool|(?:mat1 and mat2|expected m1 and m2|self and mat2) (?:to|must) have the same dtype|expected scalar type \w{1,20} but (?:found|got)|Expected (?:tensor for argument|object of (?:scalar )?type)[^\n]{0,200}(?:scalar )?types?\W|Found dtype \w{1,12} but expected|result type \w{1,12} can't be cast to the desired output type|Input type \([\w.: ]{1,40}\) and (?:weight|bias) type \([\w.: ]{1,40}\)|Index put requires the source and destination dtypes match|\w{1,30}\(\): Expected dtype int(?:32|64)|must have the same dtype|tensors used as indices must be long|expected dtype \w{1,12} but got|Query, key, and value to have the same dtype|both arguments to matmul need to be at least",
+        r"same dtype, but got query\.dtype|[Ee]xpected attn_mask dtype to be bool|both inputs should have same dtype|invalid dtype for (?:bias|mask|attn_bias) - should match|(?:mat1 and mat2|expected m1 and m2|self and mat2) (?:to|must) have the same dtype|expected scalar type \w{1,20} but (?:found|got)|Expected (?:tensor for argument|object of (?:scalar )?type)[^\n]{0,200}(?:scalar )?types?\W|Found dtype \w{1,12} but expected|result type \w{1,12} can't be cast to the desired output type|Input type \([\w.: ]{1,40}\) and (?:weight|bias) type \([\w.: ]{1,40}\)|Index put requires the source and destination dtypes match|\w{1,30}\(\): Expected dtype int(?:32|64)|must have the same dtype|tensors used as indices must be long|expected dtype \w{1,12} but got|Query, key, and value to have the same dtype|both arguments to matmul need to be at least",
         "Two tensors in one operation are of different types (float32 and float16 or bfloat16, float64 of NumPy, int32 and int64)",
         "Print dtype and device of both in the last line of the program's own code in the trace",
         "RuntimeError: expected scalar type Long but found Int",
@@ -179,7 +179,7 @@ ROWS = (
     ),
     of_the_program(
         "probabilities-not-usable",
-        r"probability tensor contains either|Function '\w{1,60}' returned nan values in its|loss is nan, stopping|[Ll]oss is (?:nan|NaN|inf)\b|invalid multinomial distribution|Expected parameter \w{1,20} \([^\n]{1,200} to satisfy the constraint|factorization could not be completed because the input is not positive-definite|The algorithm failed to converge because the input matrix (?:is ill-conditioned|contained non-finite values)|A Tensor with NaN|tensor with NaNs was produced in (?:Unet|VAE)|NansException",
+        r"probability tensor contains either|Function '\w{1,60}' returned nan values in its|loss is nan, stopping|[Ll]oss is (?:nan|NaN|inf)\b|invalid multinomial distribution|Expected parameter \w{1,20} \([^\n]{1,200} to satisfy the constraint|factorization could not be completed because the input is not positive-definite|The algorithm failed to converge because the input matrix (?:is ill-conditioned|contained non-finite values)|A Tensor with NaN|NaN detected in latents|NaN found in latents|tensor with NaNs was produced in (?:Unet|VAE)|NansException",
         "Values are no numbers any more (NaN, infinite) or a matrix has lost the property that the function needs",
         "Find where they begin: torch.isfinite(x).all() after each part, and the same in float32",
         "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",

@@ -139,7 +139,7 @@ ROWS = (
     ),
     KnownError(
         id="operator-not-registered",
-        pattern=r"No such operator (?P<operator>\w{1,60}::\w{1,80})|operator (?P<operator2>\w{1,60}::\w{1,80}) does not exist|Could not find schema for (?P<operator3>\w{1,60}::\w{1,80})|Unknown (builtin|custom) op:? (?P<operator4>\w{1,60}::\w{1,80})|Could not find the operator (?P<operator5>\w{1,60}::\w{1,80})",
+        pattern=r"No such operator (?P<operator>\w{1,60}::\w{1,80})|operator (?P<operator2>\w{1,60}::\w{1,80}) does not exist|Could not find schema for (?P<operator3>\w{1,60}::\w{1,80})|Unknown (builtin|custom) op:? (?P<operator4>(?!aten::)\w{1,60}::\w{1,80})|Could not find the operator (?P<operator5>\w{1,60}::\w{1,80})",
         cause="The library that registers the operator {operator} was not loaded, or its compiled part is of another torch",
         remedy="Import the package that has it (the name before ::) before it is used; if it is imported, install it for this torch",
         checks=("companion-mismatch", "extension-abi"),
@@ -181,7 +181,7 @@ ROWS = (
     ),
     KnownError(
         id="export-control-flow",
-        pattern=r"Dynamic control flow is not supported at the moment|torch\._dynamo\.exc\.UserError: (?!Constraints)|SpecViolationError|torch\._export\.verifier|Unsupported FX nodes|torch\.export\.unflatten|Found following user inputs located at \[\d",
+        pattern=r"Dynamic control flow is not supported at the moment|torch\._dynamo\.exc\.UserError: (?!Constraints)|SpecViolationError: (?!Operator torch)|Unsupported FX nodes|torch\.export\.unflatten|Found following user inputs located at \[\d",
         cause="torch.export met code that it cannot hold in a graph: a branch on values, an input or attribute of another kind than tensors, or a changed input",
         remedy="Write branches with torch.cond or torch.where, state what holds with torch._check, pass Python values as constants; strict=False takes more Python",
         says=(
@@ -324,7 +324,7 @@ ROWS = (
     ),
     KnownError(
         id="torchscript-language",
-        pattern=r"Unsupported value kind: \w|Unknown type name '|Arguments for call are not valid|Expected a (?:default )?value of type '?\w{1,20}|(?:NotSupportedError|UnsupportedNodeError): |Compiled functions can't take variable number|is not usable in a script method|Could not export Python function call|was not annotated with an "
+        pattern=r"Unsupported value kind: \w|Python type cannot be used as a value|Unknown type annotation: |expected value of type \w{1,20} for argument|Unknown builtin op: aten::|Unknown type name '|Arguments for call are not valid|Expected a (?:default )?value of type '?\w{1,20}|(?:NotSupportedError|UnsupportedNodeError): |Compiled functions can't take variable number|is not usable in a script method|Could not export Python function call|was not annotated with an "
         r"explicit type|Module '\w{1,60}' has no attribute '\w{1,60}' (?:\(|:)",
         cause="TorchScript (torch.jit.script, save of a scripted model, the older ONNX exporter) takes a part of Python with types known beforehand, and this code is outside of it",
         remedy="TorchScript is no longer developed: use torch.export (or torch.onnx.export(..., dynamo=True), torch.compile) instead; `torchlift migrate --select leaving-torchscript` shows the places. To stay with it: torch.jit.trace(model, inputs) where control flow does not depend on data, type annotations on what is named, a "
