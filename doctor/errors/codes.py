@@ -147,7 +147,7 @@ CUDA 13.0: driver_types.h, cuda.h, and what its libcudart answers to cudaGetErro
 """
 
 _PRINTED = {int(number): rest for number, *rest in (line.split("|") for line in _CODES.split("\n") if line)}
-_BEFORE_A_TEXT = r"\b(?:CUDA|Cuda|cuda|HIP|hip)[^\n]{0,80}?\b"
+_BEFORE_A_TEXT = r"\b(?:CUDA|Cuda|cuda|HIP|hip|THCudaCheck)[^\n]{0,80}?\b"
 _WORDS_THAT_NO_OTHER_PROGRAM_SAYS = 4
 
 
@@ -166,6 +166,7 @@ def cuda_codes(*numbers: int) -> str:
     any_number = "|".join(map(str, numbers))
     found += [
         rf"[Cc]uda runtime error \((?:{any_number})\)",
+        rf"THCudaCheck FAIL [^\n]{{0,160}} error=(?:{any_number}) :",
         rf"CUDA failure (?:{any_number})\b(?!\.)",
         rf"Cuda failure (?:{any_number})\b(?!\.)",
         rf"Return value (?:{any_number}) from 'cuda",

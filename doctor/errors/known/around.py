@@ -41,7 +41,7 @@ ROWS = (
     ),
     KnownError(
         id="file-system-fails",
-        pattern=r"Stale file handle|Input/output error|Remote I/O error|Transport endpoint is not connected|Structure needs cleaning|\[Errno (?:5|116|107|121|117)\]|Read-only file system|Bad message \(os error 74\)|os error (?:5|116|30)\b",
+        pattern=r"Stale file handle|Input/output error|Remote I/O error|(?:^|[\w'\]]:?\s{0,2})Transport endpoint is not connected|Structure needs cleaning|\[Errno (?:5|116|107|121|117)\]|Read-only file system|Bad message \(os error 74\)|os error (?:5|116|30)\b",
         cause="The disk or network file system did not give or take the data; torch has no part in it",
         remedy="Which path is it? The frame or message names it; df -h PATH shows the disk. A network disk (NFS, Lustre, FUSE, Google Drive): copy the data to a local disk, mount it anew, fewer workers that read at once, and caches (TORCHINDUCTOR_CACHE_DIR, TRITON_CACHE_DIR, HF_HOME) on a local one. Read-only: choose another folder. A local disk: sudo dmesg | tail shows its errors: save what is on it",
         command="df -h; sudo dmesg | tail -20",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known.causes_of_installing import SETUP_STOPPED, WHEEL_OF_RELEASE
+from torchlift.doctor.errors.known.causes_of_installing import DRIVER_NOT_LINKED, SETUP_STOPPED, WHEEL_OF_RELEASE
 from torchlift.doctor.errors.known_error import KnownError, thread
 
 ROWS = (
@@ -85,12 +85,12 @@ ROWS = (
     ),
     KnownError(
         id="triton-cannot-link",
+        causes=DRIVER_NOT_LINKED,
         pattern=r"CalledProcessError: Command '\[.{0,80}(gcc|cc|clang|tcc)\W.{0,80}(main|cuda_utils|driver|__triton_launcher)\.c"
         r"|cannot find -lcuda\b|skipping incompatible .{0,60}libcuda\.so",
-        cause="Triton compiles its helper against libcuda.so, and the linker does not find one: there is only libcuda.so.1, or Python's headers "
-        "are missing; the compiler's own line stands above",
-        remedy="Make the linker find the driver's library; where the compiler names Python.h, install python3-dev",
-        command="sudo ldconfig && ldconfig -p | grep libcuda",
+        cause="The driver's library libcuda.so is asked for when something is linked (Triton's helper, or an extension with -lcuda), and the linker does not find it",
+        remedy="See whether it is there",
+        command="ldconfig -p | grep libcuda; which gcc ld",
         checks=("driver-library-broken", "host-compiler", "driver-missing"),
         likely=True,
         says=(
@@ -119,6 +119,17 @@ ROWS = (
             thread("2U1/Qwen-VL-Series-Finetune", 139, "2025-06-07"),
             thread("woct0rdho/triton-windows", 149, "2025-09-01"),
         ),
+    ),
+    KnownError(
+        id="processor-without-code",
+        pattern=r"#error \"?(?:Unsupported architecture|Unsupported processor|unsupported platform|Unknown (?:CPU )?architecture|Platform not supported)",
+        cause="A part of the sources has no code for this processor (RISC-V, PowerPC, 32-bit Arm, LoongArch), or the compiler is one for another processor than was meant",
+        remedy="Leave such parts out of a build of torch: USE_QNNPACK=0 USE_PYTORCH_QNNPACK=0 USE_XNNPACK=0 USE_NNPACK=0 USE_MKLDNN=0 USE_FBGEMM=0, or take a newer release, which may have it; uname -m and g++ -dumpmachine show what is built for",
+        command="uname -m; g++ -dumpmachine",
+        checks=("python-platform",),
+        says=('../third_party/QNNPACK/src/init.c:240:4: error: #error "Unsupported architecture"',),
+        sources=(thread("pytorch/pytorch", 23066, "2022-09-21"),),
+        likely=True,
     ),
     KnownError(
         id="any-compile-error",

@@ -150,3 +150,49 @@ DISK_FULL = (
         seen=r"[Dd]ocker|overlay|failed to solve|containerd",
     ),
 )
+
+NO_CARD_LISTED = (
+    Cause(
+        "The card is on the PCI bus, and the driver cannot start it: it is too new or too old for the card, it is the wrong kind of kernel module, or the card failed",
+        "on the host itself nvidia-smi says the same; sudo dmesg | grep -i nvrm (RmInitAdapter failed, `requires use of the NVIDIA open kernel modules`)",
+        "-open drivers for Blackwell and newer, not for Volta and older; a driver that lists the card; a restart, then power and seating",
+        checks=("kernel-module-flavour", "driver-too-new-for-gpu", "driver-too-old-for-gpu"),
+    ),
+    Cause(
+        "The container or job was given the driver's files and no card",
+        "on the host nvidia-smi -L lists it; in there ls /dev/nvidia* shows no nvidia0, or echo $NVIDIA_VISIBLE_DEVICES is void or wrong",
+        "docker run --gpus all; singularity exec --nv in a job with a GPU (srun --gres=gpu:1); a unit or number that is there",
+        seen=r"[Ss]ingularity|[Aa]pptainer|[Dd]ocker|srun|container",
+        checks=("gpu-missing",),
+    ),
+    Cause(
+        "MIG mode without an instance that this process may use",
+        "nvidia-smi -L on the host shows the card without MIG devices below it, or those of others",
+        "sudo nvidia-smi mig -cgi 9,9 -C, or MIG off: sudo nvidia-smi -mig 0; singularity with MIG: --nvccli, or the name of a MIG device in CUDA_VISIBLE_DEVICES",
+        seen=r"MIG|A100|H100",
+        checks=("mig",),
+    ),
+)
+
+CALL_NOT_SUPPORTED = (
+    Cause(
+        "Memory of a kind that this driver does not offer here: expandable_segments, cudaMallocAsync or managed memory on a vGPU, on Jetson or under WSL",
+        "unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_ALLOC_CONF lets it go on",
+        "take expandable_segments and cudaMallocAsync out of those variables; on a vGPU let the host switch on unified memory",
+        checks=("vgpu-licence", "wsl-driver"),
+    ),
+    Cause(
+        "There is no NVIDIA GPU or driver that works, and this torch (CUDA 13) says it so",
+        "the line has cudaGetDeviceCount; nvidia-smi fails",
+        "a machine without such a GPU: nothing, it runs on the CPU; else install the driver (580 or newer for CUDA 13)",
+        seen=r"cudaGetDeviceCount|CPU machine",
+        checks=("driver-missing",),
+    ),
+    Cause(
+        "The driver is older than what the program calls (kernels with large arguments before 530, a newer feature of CUDA)",
+        "the CUDA number in the head of nvidia-smi is below torch.version.cuda",
+        "upgrade the driver, or take the wheel that `torchlift doctor` names for it",
+        seen=r"installed CUDA driver",
+        checks=("driver-too-old",),
+    ),
+)

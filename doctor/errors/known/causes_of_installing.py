@@ -102,7 +102,7 @@ NO_SOLUTION = (
     ),
     Cause(
         "The index or channel does not have it for this system",
-        "`not found in the package registry`, `no wheels with a matching platform`, `nothing provides`, `are not available from current channels`; torch's +cuXXX builds are on its own index only, its conda channel ended with 2.5",
+        "`not found in the package registry`, `no wheels with a matching platform`, `nothing provides`, `are not available from current channels`; torch's +cuXXX builds are on its own index only, its conda channel ended with 2.5; a name that is on PyPI is missing (ninja, numpy) where --index-url took PyPI's place",
         "name the index (--index-url https://download.pytorch.org/whl/cu126; uv: [[tool.uv.index]] with explicit and [tool.uv.sources]), conda: torch with pip or from conda-forge",
         seen=r"registry|platform|nothing provides|\+cu\d|\+cpu|channel",
         checks=("python-platform",),
@@ -281,5 +281,78 @@ OTHER_TOOLKIT = (
         "There is only the other one (nvidia-smi's `CUDA Version` is that of the driver and no toolkit)",
         "ls -d /usr/local/cuda-* and conda list | grep cuda-nvcc show no toolkit of torch's CUDA",
         "install it beside the other: conda install -c nvidia cuda-toolkit=12.4 (or NVIDIA's installer, toolkit alone), then CUDA_HOME=$CONDA_PREFIX; or torch for the toolkit that is there, from its index (--index-url https://download.pytorch.org/whl/cu118), with torchvision and torchaudio; or a wheel of the package",
+    ),
+)
+
+ARCHITECTURE_REFUSED = (
+    Cause(
+        "The toolkit is newer than that architecture's last: CUDA 11 took away 30 and 32, CUDA 12 took away 35 and 37, CUDA 13 everything before 75",
+        "nvcc --version is at least that release",
+        "ask for the architectures of the GPUs that are there (TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES, -gencode in setup.py or Makefile); if the GPU itself is that old, an older toolkit and a torch of its time",
+        seen=r"(?:sm|compute)_(?:1[0-3]|2[01]|3[0257]|5[023])\b",
+    ),
+    Cause(
+        "The toolkit is older than that architecture's first: 60 to 62 came with CUDA 8, 70 and 72 with 9, 75 with 10",
+        "nvcc --version is below that; often it is the distribution's /usr/bin/nvcc beside a newer one in /usr/local (which -a nvcc)",
+        "put the toolkit of torch's CUDA first: export CUDA_HOME=/usr/local/cuda PATH=/usr/local/cuda/bin:$PATH, apt-get remove nvidia-cuda-toolkit; then build in a clean folder",
+        seen=r"/usr/bin/nvcc",
+        checks=("toolkit-mismatch",),
+    ),
+)
+
+DRIVER_NOT_LINKED = (
+    Cause(
+        "There is only libcuda.so.1, without the name that the linker looks for",
+        "ldconfig -p | grep libcuda shows libcuda.so.1 alone; WSL has them in /usr/lib/wsl/lib",
+        "sudo ln -s libcuda.so.1 /usr/lib/x86_64-linux-gnu/libcuda.so (in the folder that ldconfig names) and sudo ldconfig; Triton: TRITON_LIBCUDA_PATH=/usr/lib/wsl/lib",
+        checks=("driver-library-broken",),
+    ),
+    Cause(
+        "conda's compiler or linker searches its own environment and not the system",
+        "the compiler is x86_64-conda-linux-gnu-c++, or ld lies in the environment",
+        "export LIBRARY_PATH=$CUDA_HOME/lib64/stubs:/usr/lib/x86_64-linux-gnu:$LIBRARY_PATH (conda: $CONDA_PREFIX/lib/stubs), or CC=/usr/bin/gcc CXX=/usr/bin/g++",
+        seen=r"conda-linux-gnu|compiler_compat|conda\S{0,80}/ld",
+    ),
+    Cause(
+        "An extension is built where there is no driver (docker build, a login node)",
+        "nvidia-smi does not work there; the line has -shared and -lcuda for a file of the package",
+        "link against the toolkit's stub: export LIBRARY_PATH=/usr/local/cuda/lib64/stubs:$LIBRARY_PATH (not LD_LIBRARY_PATH)",
+        seen=r"-shared|ninja|setup\.py|collect2",
+        checks=("driver-missing",),
+    ),
+    Cause(
+        "The compiler stopped earlier: Python's headers or the compiler itself",
+        "a line above names Python.h or another error of gcc on main.c",
+        "sudo apt-get install -y python3-dev gcc (python3.12-dev for that Python)",
+        seen=r"Python\.h|main\.c",
+        checks=("host-compiler",),
+    ),
+)
+
+OTHER_TORCHVISION = (
+    Cause(
+        "torchvision is of another release than torch, which one of them was upgraded after",
+        "python -m pip show torch torchvision: 0.15 goes with 2.0, then 0.1x counts on with 2.x (0.20 with 2.5, 0.22 with 2.7, 0.24 with 2.9)",
+        "install both at once from one index: python -m pip install --force-reinstall torch torchvision --index-url https://download.pytorch.org/whl/cu126 (the one that `torchlift doctor` prints)",
+        checks=("companion-mismatch",),
+    ),
+    Cause(
+        "The right release in another build: for the CPU beside torch for CUDA, one from conda and one by pip, a distribution's or a Jetson's",
+        "python -c 'import torch, torchvision; print(torch.__version__, torchvision.__version__)': what stands behind + is not the same",
+        "remove all of both (python -m pip uninstall -y torch torchvision, conda remove), then install them together; Jetson: torchvision built from source against NVIDIA's torch",
+        seen=r"'CUDA' backend|conda|jetson|aarch64",
+        checks=("companion-mismatch",),
+    ),
+    Cause(
+        "torch.ops.torchvision is used, and nothing has imported torchvision",
+        "the frame has torch.ops.torchvision; a model of TorchScript or in C++",
+        "import torchvision first (torchvision.ops.nms in place of torch.ops); C++: link libtorchvision and include its header",
+        seen=r"torch\.ops\.torchvision|No such operator|torch::jit|\.pt\b",
+    ),
+    Cause(
+        "Another torchvision is imported: a second one in ~/.local, or a clone of its source without the compiled part",
+        "python -c 'import torchvision; print(torchvision.__file__)' is not in this environment",
+        "PYTHONNOUSERSITE=1 or pip uninstall it there; start outside of the clone, or build it: python setup.py develop",
+        seen=r"\.local/lib|Couldn't load custom",
     ),
 )

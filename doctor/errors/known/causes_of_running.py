@@ -53,6 +53,12 @@ PRODUCT_REFUSED = (
         seen=r"ALLOC_FAILED|NOT_INITIALIZED",
         checks=("memory-in-use",),
     ),
+    Cause(
+        "The GPU is AMD's, and ZLUDA stands in for CUDA: its cuBLAS does not find rocBLAS' or hipBLASLt's files for this card",
+        "the card is a Radeon; the DLLs in torch/lib are ZLUDA's",
+        "replace rocblas.dll and its library folder in the HIP SDK by those for this gfx (and zluda's cublasLt where hipBLASLt has the card); torch 2.3 for CUDA 11.8 asks for less; or AMD's own torch for Windows (ROCm 7)",
+        seen=r"[Zz][Ll][Uu][Dd][Aa]|Radeon|gfx\d",
+    ),
 )
 
 TWO_DEVICES = (

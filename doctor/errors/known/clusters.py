@@ -70,6 +70,17 @@ ROWS = (
         level="warning",
     ),
     KnownError(
+        id="nccl-p2p-remark",
+        pattern=r"P2P is disabled between connected GPUs|NCCL_IGNORE_DISABLED_P2P",
+        cause="NCCL remarks that these GPUs do not read each other's memory (NCCL_P2P_DISABLE is set, or board, IOMMU or driver do not let them), and goes through main memory",
+        remedy="Nothing has to be done; it is slower. To have it: unset NCCL_P2P_DISABLE, see nvidia-smi topo -p2p r, switch off ACS or IOMMU (iommu=pt); GeForce cards since Ada have none",
+        says=(
+            "NCCL INFO P2P is disabled between connected GPUs 2 and 1. You can repress this message with NCCL_IGNORE_DISABLED_P2P=1.",
+        ),
+        sources=(thread("pytorch/pytorch", 130113), thread("NVIDIA/nccl", 631, "2022-02-04")),
+        level="warning",
+    ),
+    KnownError(
         id="gloo-full-mesh",
         pattern=r"Gloo connectFullMesh failed with|Address family mismatch|ss1\.ss_family == ss2\.ss_family|connect \[127\.0\.[01]\.1\]:\d{1,6}: Connection refused|\[\S{0,80}gloo\S{0,80}\] (connect|Connect timeout|SO_ERROR|socketConnect)[^\n]{0,80}",
         cause="Gloo's processes cannot reach each other: each listens at the address that its host's name has, most often 127.0.1.1 from /etc/hosts or an interface that leads elsewhere (`ss_family`: one host has an IPv4 address there and the other an IPv6 one)",

@@ -332,7 +332,7 @@ ROWS = (
     KnownError(
         id="store-gone",
         pattern=r"Failed to recv, got 0 bytes|TCPStore.{0,120}(Broken pipe|Connection reset|Connection was likely closed|failed to recv)|recvValue failed|(RuntimeError|DistNetworkError): (Connection reset by peer|Connection refused|Broken pipe)$|RPC agent for \d{1,4} encountered error|Read callback failed\. code:"
-        r"|sendBytes failed|Failed to check the .{0,10}should dump.{0,10} flag|client socket has failed to connect to"
+        r"|sendBytes failed|Failed to check the .{0,10}should dump.{0,10} flag|client socket has failed to connect to|what\(\): {1,3}Transport endpoint is not connected"
         r"|gloo/transport/tcp/pair\.cc.{0,80}(Connection (closed|reset)|Timed out)",
         cause="The connection to another rank, or to the store on rank 0, is gone: that process ended first, so that this line is an after-effect",
         remedy="Look for the first error, by time, in the log of rank 0 and of the host that is named (torchrun --log-dir DIR --tee 3): a traceback, a kill for memory, a time limit. If rank 0 had ended well, it left before the others: dist.barrier() and destroy_process_group() at the end. From the start on: the address or port is not reachable (nc -vz MASTER_ADDR MASTER_PORT)",

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
-from torchlift.doctor.errors.known.causes_of_devices import DRIVER_NOT_LOADED, NO_SUCH_NUMBER, SAVED_ON_GPU
+from torchlift.doctor.errors.known.causes_of_devices import (
+    DRIVER_NOT_LOADED,
+    NO_CARD_LISTED,
+    NO_SUCH_NUMBER,
+    SAVED_ON_GPU,
+)
 from torchlift.doctor.errors.known.causes_of_loading import NO_DRIVER_HERE
 from torchlift.doctor.errors.known.causes_of_running import GPU_BUSY
 from torchlift.doctor.errors.known.more_causes import CUDA_START, NO_GPU_SEEN
@@ -263,11 +268,12 @@ ROWS = (
     ),
     KnownError(
         id="gpu-initialisation-failed",
+        causes=NO_CARD_LISTED,
         pattern=r"RmInitAdapter failed|^No devices were found\.?$",
-        cause="The card is on the PCI bus, and the driver cannot start it: it is too new or too old for the card, or it is "
-        "the wrong kind of kernel module",
-        remedy="Look at the kernel log (dmesg) for lines of NVRM",
-        checks=("gpu-missing", "kernel-module-flavour", "driver-too-new-for-gpu", "driver-too-old-for-gpu"),
+        cause="The driver is there and lists no card",
+        remedy="Ask the host itself first: nvidia-smi outside of the container or job",
+        command="sudo dmesg | grep -i nvrm; ls -l /dev/nvidia*",
+        checks=("gpu-missing", "kernel-module-flavour", "driver-too-new-for-gpu", "driver-too-old-for-gpu", "mig"),
         says=("NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x24:0x72:1568)", "No devices were found"),
         sources=(thread("NVIDIA/open-gpu-kernel-modules", 872),),
         likely=True,
@@ -275,7 +281,7 @@ ROWS = (
     KnownError(
         id="container-without-runtime",
         pattern=r"could not select device driver.{0,40}capabilities: \[\[gpu"
-        r"|[Uu]nknown (or invalid )?runtime( name| specified)?:? ?nvidia|unresolvable CDI devices nvidia\.com/gpu",
+        r"|[Uu]nknown (or invalid )?runtime( name| specified)?:? ?nvidia",
         cause="Docker on this host does not know the NVIDIA container runtime: the NVIDIA Container Toolkit is not installed "
         "or not configured",
         remedy="Install nvidia-container-toolkit on the host and configure Docker for it",
@@ -390,7 +396,7 @@ ROWS = (
         command="torchlift doctor",
         pattern=r"torch\.cuda\.is_available\(\) ?(==|is|returns|returned|->|:|=)? ?False\b|\bis_available\(\) False\b"
         r"|\bCUDA (is )?(not|un)(-| )?available\b|Torch is not able to use GPU|Found no available GPU"
-        r"|no CUDA device (was )?found|No CUDA runtime is found|CUDA is required to compile|can only be used on CUDA devices|No GPU found\b|GPU is needed for quantization",
+        r"|no CUDA device (was )?found|torch\.cuda\.current_device\(\) did not return a device|No CUDA runtime is found|CUDA is required to compile|can only be used on CUDA devices|No GPU found\b|GPU is needed for quantization",
         cause="torch sees no GPU",
         remedy="Run `torchlift doctor` with the Python that runs the program: it says which of these it is",
         checks=(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.known.causes_of_installing import (
+    ARCHITECTURE_REFUSED,
     BUILD_FAILED,
     NO_FILE_OF_TORCH,
     OTHER_TOOLKIT,
@@ -94,8 +95,8 @@ ROWS = (
         id="no-matching-distribution",
         causes=NO_FILE_OF_TORCH,
         pattern=r"(No matching distribution found for|version that satisfies the requirement) torch(?P<part>(?:vision|audio)?)(?![\w-])"
-        r"|No solution found.{0,400}\btorch(vision|audio)?[=<>~!]"
-        r"|\btorch(vision|audio)?[=\w.+]{0,40}(?: @ [^`\n]{1,120})?[`']? (can't be installed because it doesn't have a source distribution or "
+        r"|No solution found.{0,400}\btorch(?P<part2>(?:vision|audio)?)[=<>~!]"
+        r"|\btorch(?P<part3>(?:vision|audio)?)[=\w.+]{0,40}(?: @ [^`\n]{1,120})?[`']? (can't be installed because it doesn't have a source distribution or "
         r"wheel|has no (publicly available )?wheels? with a matching|has no wheels? usable)",
         cause="torch{part} has no file for this Python, operating system or processor on the index that was asked, or not that release; after `from versions:` stands what it has",
         remedy="See which of these it is with python --version, python -c 'import platform; print(platform.machine(), platform.architecture())' and the index that pip names",
@@ -195,7 +196,7 @@ ROWS = (
         id="toolkit-mismatch",
         causes=OTHER_TOOLKIT,
         pattern=r"CUDA version .{0,20}mismatches the version that was used to compile ?PyTorch"
-        r"|CUDAMismatchException|Installed CUDA version \S{1,10} does not match the version torch was compiled with"
+        r"|CUDAMismatchException|in assert_no_cuda_mismatch\b|Installed CUDA version \S{1,10} does not match the version torch was compiled with"
         r"|Cuda extensions are being compiled with a version of Cuda that does not match",
         cause="The CUDA toolkit whose nvcc was found is of another release than the CUDA of the torch that builds (a difference behind the point is only remarked by newer torch)",
         remedy="Compare the three: the toolkit, this torch, and the two numbers of the message",
@@ -219,10 +220,11 @@ ROWS = (
     ),
     KnownError(
         id="architecture-dropped",
+        causes=ARCHITECTURE_REFUSED,
         pattern=r"(?:ptxas fatal|nvcc fatal|Value|Unsupported gpu architecture)[^\n]{0,20}'(?:sm|compute)_(?P<capability>1[0-3]|2[01]|3[0257]|5[023]|6[0-2]|70|72)'",
-        cause="This CUDA toolkit is too new for the GPU architecture {capability} that it was asked to build for: CUDA 11 took away 30 and 32, CUDA 12 took away 35 and 37, CUDA 13 everything before 75",
-        remedy="Ask for the architectures of the GPUs that are there (TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES, -gencode in setup.py or Makefile; nvidia-smi --query-gpu=compute_cap --format=csv lists them); if the GPU itself is that old, take an older toolkit and a torch of its time",
-        command="nvidia-smi --query-gpu=name,compute_cap --format=csv",
+        cause="The nvcc that compiles does not know the GPU architecture {capability} that it was asked to build for: it is too new for it, or too old",
+        remedy="See which nvcc it is, and which GPUs are there",
+        command="nvcc --version; which -a nvcc; nvidia-smi --query-gpu=name,compute_cap --format=csv",
         checks=("toolkit-mismatch",),
         says=(
             "ptxas fatal   : Value 'sm_30' is not defined for option 'gpu-name'",
@@ -378,9 +380,9 @@ ROWS = (
     ),
     KnownError(
         id="triton-launcher",
-        pattern=r"__triton_launcher\.c(\(\d{1,6}\)|:\d{1,6}(:\d{1,4})?): (fatal )?error|Failed to compile\. cc_cmd|\bmain\.c(\(\d{1,6}\)|:\d{1,6}(:\d{1,4})?): (fatal )?error[^\0]{0,1500}triton",
+        pattern=r"__triton_launcher\.c(\(\d{1,6}\)|:\d{1,6}(:\d{1,4})?): (fatal )?error|Failed to compile\. cc_cmd|Command '\[[^\n]{0,200}cl\.(?:EXE|exe)'[^\n]{0,300}(?:main|cuda_utils|driver|__triton_launcher)\.c'|\bmain\.c(\(\d{1,6}\)|:\d{1,6}(:\d{1,4})?): (fatal )?error[^\0]{0,1500}triton",
         cause="The C compiler failed on the small program that Triton writes to launch a kernel: it is too old for Triton's C11, finds headers of another compiler, Windows SDK or CUDA, or Python's are missing",
-        remedy="Read the first `error` line. On Windows install the newest Build Tools and start from their x64 Native Tools prompt, so that compiler and headers are of one release; on Linux name a compiler with CC; install Python's "
+        remedy="Read the first `error` line. ComfyUI's python_embeded and other embedded Pythons lack the folders Include and libs: copy them there from the installed Python of the same release (triton-windows says which). On Windows install the newest Build Tools and start from their x64 Native Tools prompt, so that compiler and headers are of one release; on Linux name a compiler with CC; install Python's "
         "headers; then delete Triton's cache (~/.triton/cache)",
         checks=("host-compiler", "toolkit-mismatch"),
         says=(

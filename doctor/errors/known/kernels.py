@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.causes_of_devices import CALL_NOT_SUPPORTED
 from torchlift.doctor.errors.known.causes_of_loading import NO_SUCH_KERNEL, NVRTC_BUILTINS
 from torchlift.doctor.errors.known.causes_of_running import PRODUCT_REFUSED
 from torchlift.doctor.errors.known.more_causes import CUBLAS_START, INVALID_ARGUMENT
@@ -330,15 +331,14 @@ ROWS = (
     ),
     KnownError(
         id="cuda-not-supported",
+        causes=CALL_NOT_SUPPORTED,
         pattern=r"CUDA( driver)? error: operation not supported|cudaErrorNotSupported|CUDA_ERROR_NOT_SUPPORTED"
         r"|API call is not supported in the installed CUDA driver|Unable to pin memory: operation not supported"
         r"|[Cc]uda runtime error \(801\)|Cuda failure 801\b" + cuda_codes(36),
-        cause="The driver does not offer what was called: virtual memory (expandable_segments, cudaMallocAsync) or managed memory on a vGPU, on "
-        "Jetson or under WSL, or kernels with large arguments before driver 530",
-        remedy="Take expandable_segments and cudaMallocAsync out of PYTORCH_ALLOC_CONF; upgrade the driver; on a vGPU let the host switch on "
-        "unified memory",
-        command="unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_ALLOC_CONF",
-        checks=("driver-too-old", "vgpu-licence", "wsl-driver"),
+        cause="The driver does not offer what was called",
+        remedy="See which call it is (the frame, or CUDA_LAUNCH_BLOCKING=1), and whether nvidia-smi works",
+        command="nvidia-smi; env | grep ALLOC_CONF",
+        checks=("driver-too-old", "driver-missing", "vgpu-licence", "wsl-driver"),
         likely=True,
         says=(
             "RuntimeError: CUDA error: operation not supported",

@@ -208,4 +208,16 @@ ROWS = (
         sources=(thread("huggingface/sentence-transformers", 3023, "2025-03-28"),),
         likely=True,
     ),
+    KnownError(
+        id="windows-own-name",
+        pattern=r"client socket has failed to connect to \[(?P<name>[^\]\n]{1,120})\]:\d{1,5} \(system error: (?:10049|10061|10060|11001)\b",
+        cause="Under Windows the processes look for rank 0 at {name}, which is not an address of this machine where it listens (Docker Desktop and virtual networks give the host such names)",
+        remedy="On one machine: set MASTER_ADDR=127.0.0.1 (vLLM: VLLM_HOST_IP=127.0.0.1), and USE_LIBUV=0 where this torch was built without libuv; take host.docker.internal lines out of C:\\Windows\\System32\\drivers\\etc\\hosts. As a remark before a start that works it can stay",
+        command="python -c 'import socket; print(socket.gethostbyname(socket.gethostname()))'",
+        says=(
+            "[W812 11:56:08.000000000 socket.cpp:755] [c10d] The client socket has failed to connect to [host.docker.internal]:12594 (system error: 10049 - The requested address is not valid in its context.).",
+        ),
+        sources=(thread("SystemPanic/vllm-windows", 19, "2025-08-12"),),
+        likely=True,
+    ),
 )

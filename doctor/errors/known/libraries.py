@@ -219,7 +219,7 @@ ROWS = (
     KnownError(
         id="onnxruntime-cuda",
         pattern=r"Failed to create CUDAExecutionProvider|onnxruntime_providers_(cuda|tensorrt|shared)\.(dll|so)"
-        r"|Specified provider 'CUDAExecutionProvider' is not in available provider names",
+        r"|CUDA_PATH is set but CUDA wasn'?t able to be loaded|Specified provider 'CUDAExecutionProvider' is not in available provider names",
         cause="onnxruntime goes on without the GPU: the package is the one for the CPU, or CUDA and cuDNN of the major versions that it was "
         "built for are not found",
         remedy="Keep onnxruntime-gpu alone (not onnxruntime beside it), in the release for the CUDA and cuDNN that torch brings; import torch "

@@ -313,4 +313,14 @@ ROWS = (
         ),
         sources=(thread("SonySemiconductorSolutions/mct-model-optimization", 357, "2022-08-29"), UNREAD),
     ),
+    KnownError(
+        id="musl-system",
+        pattern=r"Error loading shared library (?P<name>[\w.+-]{1,80})|Error relocating [^\n]{1,200}: (?P<name2>\w{1,120}): symbol not found",
+        cause="This is Alpine or another system with musl, and the file was made for glibc, whose {name} is not there: there are no wheels of torch for musl",
+        remedy="Take an image on Debian or Ubuntu (python:3.12-slim in place of python:3.12-alpine); gcompat or a copied ld-linux does not carry torch",
+        command="ldd --version; cat /etc/os-release",
+        checks=("musl",),
+        says=("ImportError: Error loading shared library ld-linux-x86-64.so.2: No such file or directory",),
+        sources=(thread("OpenMined/PySyft", 1590, "2018-11-01"), thread("pytorch/pytorch", 1618)),
+    ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchlift.doctor.errors.known.causes_of_devices import NO_SUCH_INSTRUCTION
 from torchlift.doctor.errors.known.causes_of_files import NUMPY_TWO
+from torchlift.doctor.errors.known.causes_of_installing import OTHER_TORCHVISION
 from torchlift.doctor.errors.known.causes_of_loading import OTHER_TORCH, TORCH_NOT_HERE
 from torchlift.doctor.errors.known.causes_of_platforms import OLD_STDCXX, XFORMERS
 from torchlift.doctor.errors.known.more_causes import BITSANDBYTES
@@ -33,11 +34,13 @@ ROWS = (
     ),
     KnownError(
         id="torchvision-mismatch",
+        causes=OTHER_TORCHVISION,
         pattern=r"(operator|No such operator) torchvision::\w{1,40}|module 'torchvision' has no attribute 'extension'"
         r"|Couldn't load custom C\+\+ ops|Could not run 'torchvision::\w{1,40}' with arguments from the 'CUDA' backend"
         r"|module 'torch\.library' has no attribute '(register_fake|impl_abstract)'",
-        cause="torchvision was built for another torch",
-        remedy="Install the torchvision that belongs to this torch, from the same index",
+        cause="torchvision's compiled part was not loaded: it was built for another torch, or nothing asked for it",
+        remedy="See both releases and where they lie",
+        command="python -c 'import torch, torchvision; print(torch.__version__, torchvision.__version__, torchvision.__file__)'",
         checks=("companion-mismatch",),
         says=(
             "RuntimeError: operator torchvision::nms does not exist",
@@ -50,7 +53,6 @@ ROWS = (
         sources=(
             thread("pytorch/pytorch", 157648, "2025-07-04"),
             thread("unslothai/unsloth", 1793, "2025-02-22"),
-            thread("pytorch/vision", 1405, "2020-11-20"),
         ),
         wheel=True,
     ),
@@ -250,7 +252,7 @@ ROWS = (
     KnownError(
         id="numpy-two",
         pattern=r"Numpy is not available|Could not infer dtype of numpy\.|expected np\.ndarray \(got numpy\.ndarray\)|Failed to initialize NumPy|compiled using NumPy 1\.x cannot be run in NumPy 2"
-        r"|_ARRAY_API not found",
+        r"|_ARRAY_API not found|<built-in function __import__> returned a result with an exception set",
         cause="torch (or another package) was built for NumPy 1 and NumPy 2 is installed, or there is no NumPy at all",
         remedy="See both releases first; the last File line above the message names the package",
         causes=NUMPY_TWO,
@@ -344,7 +346,7 @@ ROWS = (
     KnownError(
         id="torchcodec",
         pattern=r"TorchCodec is required for|requires [Tt]orch[Cc]odec|Could not load libtorchcodec|torchcodec is not installed"
-        r"|To support (decoding|encoding) audio data, please install 'torchcodec'",
+        r"|To support (decoding|encoding) audio data, please install 'torchcodec'|'torchcodec_ns::\w{1,60}' with arguments",
         cause="torchaudio 2.9 and datasets 4 read audio with TorchCodec, which is missing, was built for another torch, or finds "
         "no FFmpeg",
         remedy="Install the torchcodec that belongs to this torch, and FFmpeg 4 to 8",
@@ -423,7 +425,7 @@ ROWS = (
         pattern=r"CUDA Setup failed despite (GPU|CUDA) being available|libbitsandbytes_cpu\.(?:so|dll|dylib)'?: ?(?:undefined symbol|cannot open|function)"
         r"|undefined symbol: c(get_col_row_stats|quantize|adam)\w{0,40}|compiled without GPU support"
         r"|Could not find the bitsandbytes CUDA binary|CUDA_SETUP: WARNING! libcudart\.so not found|CUDA SETUP: Required library version not found|Defaulting to libbitsandbytes_cpu|Configured CUDA binary not found at"
-        r"|CUDA SETUP: TODO: compile library for specific version: libbitsandbytes|CUDA SETUP: Something unexpected happened|CUDA SETUP: Loading binary \S{1,200}\.dll|Could not find module '[^\n]{0,160}libbitsandbytes_\w{1,20}\.dll",
+        r"|CUDA SETUP: TODO: compile library for specific version: libbitsandbytes|CUDA SETUP: Something unexpected happened|CUDA SETUP: Problem: The main issue seems|CUDA SETUP: WARNING! (?:libcuda\.so|CUDA runtime files) not found|CUDA SETUP: Loading binary \S{1,200}\.dll|Could not find module '[^\n]{0,160}libbitsandbytes_\w{1,20}\.dll",
         cause="bitsandbytes has no library for this torch's CUDA version, or sees no CUDA at all, and takes the one for the CPU, which lacks the GPU's functions",
         remedy="python -m bitsandbytes says which library it looks for and why it does not load",
         command="python -m bitsandbytes",

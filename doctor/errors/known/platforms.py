@@ -57,7 +57,7 @@ ROWS = (
     KnownError(
         id="windows-wrong-bits",
         pattern=r"is not a valid Win32 application|WinError 193|DLL load failed[\w .]{0,80}: %1",
-        cause="A 32-bit program or DLL met a 64-bit one, or the file is damaged: mostly a 32-bit Python",
+        cause="A 32-bit program or DLL met a 64-bit one, or the file is damaged or not one for Windows at all (its name ends in .so): mostly a 32-bit Python",
         remedy="Install 64-bit Python and everything anew in a fresh environment",
         command="python -c 'import struct; print(struct.calcsize(\"P\") * 8)'",
         checks=("python-platform",),

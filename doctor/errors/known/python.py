@@ -255,4 +255,13 @@ ROWS = (
         says=("/usr/bin/python3: No module named pip",),
         sources=(thread("snowzach/doods2", 119, "2024-10-30"), thread("pytorch/pytorch", 5592, "2018-03-06")),
     ),
+    KnownError(
+        id="program-not-found",
+        pattern=r"can't open file '(?P<name>[^'\n]{1,200})': \[Errno 2\]",
+        cause="Python was to run {name}, which is not there: the path is counted from the folder where the command runs, or is divided at a space",
+        remedy="Go to the folder of the program first (cd), or give the whole path; paths with spaces in quotes; a launcher (accelerate, torchrun, a user interface) whose second program is missing: fetch it (git submodule update --init --recursive), or mend the folder in its settings",
+        command="pwd; ls",
+        says=("python: can't open file '/work/train_network.py': [Errno 2] No such file or directory",),
+        sources=(thread("kohya-ss/sd-scripts", 87),),
+    ),
 )

@@ -60,7 +60,7 @@ ROWS = (
     ),
     KnownError(
         id="part-not-compiled",
-        pattern=r"(?:NameError: |^|[^\w])name '(?P<name>\w{0,40}(?:_cuda|cuda_|_kernels?|_ext|_backend|_ops|_C)\w{0,20})' is not defined|(?P<name2>AWQ|ExLlamaV2|ExLlama|GEMM|Marlin|CUDA) kernels (?:could not be loaded|not installed)",
+        pattern=r"(?:NameError: |^|[^\w])name '(?P<name>\w{0,40}(?:_cuda|cuda_|_kernels?|_ext|_backend|_ops|_C)\w{0,20})' is not defined|(?P<name2>AWQ|ExLlamaV2|ExLlama|GEMM|Marlin|CUDA) kernels (?:could not be loaded|not installed)|cannot import name '(?P<name3>\w{1,40}_(?:cuda|cpu|ext))' from partially initialized module",
         cause="The compiled part {name} of a package was never built or does not load for this torch, CUDA and Python: the package catches that error when it is imported, and fails where it uses the part",
         remedy="Import it alone to see the reason (python -c 'import {name}'); install the package's wheel for this torch and CUDA, or build it with --no-build-isolation where nvcc is that of torch's CUDA. On "
         "a Mac or without an NVIDIA GPU it does not exist: take a model or option that does not need it",

@@ -253,7 +253,7 @@ ROWS = (
     KnownError(
         id="uv-no-solution",
         causes=NO_SOLUTION,
-        pattern=r"No solution found when resolving (dependencies|tool dependencies|script dependencies)",
+        pattern=r"No solution found when resolving (dependencies|tool dependencies|script dependencies)|Because [\w.-]{1,60} was not found in the package registry",
         cause="uv found no set of packages that satisfies all requirements; the tree below says which exclude each other",
         remedy="Read the last `we can conclude` and what stands before it",
         checks=("python-version", "python-platform"),

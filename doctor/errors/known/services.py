@@ -348,4 +348,16 @@ ROWS = (
         sources=("the wording as programs print it; no thread was read for it, 2026-11-26",),
         likely=True,
     ),
+    KnownError(
+        id="ray-driver-without-gpu",
+        pattern=r"Ray does not allocate any GPUs on the driver node",
+        cause="vLLM is started in a process of Ray (a Serve replica, an actor or the head) that holds no GPU, while its workers are to be placed where the process is",
+        remedy="Give that actor or deployment the placement group with the GPUs (num_gpus=1, or placement_group_bundles whose first bundle has the GPU and the CPU of the process), start it on a node with GPUs, or take a newer vLLM; distributed_executor_backend='mp' needs no Ray on one machine",
+        command="ray status",
+        checks=("cuda-visible-devices",),
+        says=(
+            "ValueError: Ray does not allocate any GPUs on the driver node. Consider adjusting the Ray placement group or running the driver on a GPU node.",
+        ),
+        sources=(thread("vllm-project/vllm", 14610, "2025-03-11"), thread("ray-project/ray", 51242, "2025-03-11")),
+    ),
 )

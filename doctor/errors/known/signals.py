@@ -148,7 +148,7 @@ ROWS = (
     ),
     KnownError(
         id="terminated",
-        pattern=r"Signal 15 \(SIGTERM\)|got signal: 15\b|Received 15 death signal|exitcode ?: -15\b|exit(ed with)? code 143\b",
+        pattern=r"Signal 15 \(SIGTERM\)|got signal: 15\b|Received 15 death signal|exitcode ?: -15\b|(?:died|exited), exit code: -15\b|exit(ed with)? code 143\b",
         cause="Another program ended this one (SIGTERM): the launcher after the failure of another rank, the scheduler, or a container that was stopped",
         remedy="Look for the rank or event that came first: another rank's error, a time limit, a preemption",
         says=(

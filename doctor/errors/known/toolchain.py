@@ -103,14 +103,14 @@ ROWS = (
         id="nvcc-option-unknown",
         pattern=r"nvcc fatal {1,3}: (Unknown option|Value '(?P<value>[\w+.=,-]{1,40})' is not defined for option|Unsupported (NVHPC|ICC|host) compiler)",
         cause="This nvcc does not know an option or value that is given to it ({value}): it is older than the package expects (C++17 came with CUDA 11.0, C++20 with 12.0), or newer "
-        "(architectures that it lost)",
-        remedy="Put the toolkit of torch's CUDA first on PATH and set CUDA_HOME to it; set TORCH_CUDA_ARCH_LIST to this GPU",
+        "(architectures that it lost). An option of the host's compiler (-fopenmp, -pthread, -march) it takes behind -Xcompiler only",
+        remedy="Put the toolkit of torch's CUDA first on PATH and set CUDA_HOME to it; set TORCH_CUDA_ARCH_LIST to this GPU. In a setup.py: such options under 'cxx' of extra_compile_args, or -Xcompiler=-fopenmp under 'nvcc'; or a release of the package that does so",
         checks=("toolkit-mismatch",),
         says=(
             "nvcc fatal   : Value 'c++17' is not defined for option 'std'",
             "nvcc fatal   : Unknown option '-generate-dependencies-with-compile'",
         ),
-        sources=(UNREAD,),
+        sources=(thread("NVIDIA/MinkowskiEngine", 491),),
     ),
     KnownError(
         id="deprecated-architecture-remark",
@@ -405,5 +405,14 @@ ROWS = (
         ),
         sources=(UNREAD,),
         likely=True,
+    ),
+    KnownError(
+        id="caffe2-cmake-remarks",
+        pattern=r"Could NOT find nvtx3|Failed to compute shorthash for libnvrtc|The package name passed to `find_package_handle_standard_args`",
+        cause="torch's CMake files remark on parts that they do without: NVTX 3, the short name of libnvrtc, the spelling of a package",
+        remedy="Nothing has to be done; an error stands further down",
+        says=("-- Could NOT find nvtx3 (missing: nvtx3_dir)",),
+        sources=(thread("pytorch/pytorch", 139108), thread("vc-bonn/torchhull", 10)),
+        level="warning",
     ),
 )

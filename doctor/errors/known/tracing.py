@@ -344,7 +344,7 @@ ROWS = (
     ),
     KnownError(
         id="triton-internal",
-        pattern=r"Internal Triton PTX codegen error|LLVM ERROR: Failed to compute parent layout|python: /(?:project|source|root|build)\S{0,200}/(?:lib|third_party)/\S{1,200}: Assertion|PassManager::run failed|failed to legalize operation '(?P<name>[\w.]{1,60})'|`?ptxas`? (?:failed with error code|raised SIGSEGV)|LLVM ERROR: Cannot select|mlir::\w{1,60}[^\n]{0,80}(?:Assertion|failed)",
+        pattern=r"Internal Triton PTX codegen error|LLVM ERROR: Failed to compute parent layout|python: /(?:project|source|root|build)\S{0,200}/(?:lib|third_party)/\S{1,200}: Assertion|PassManager::run failed|failed to legalize operation '(?P<name>[\w.]{1,60})'|`?ptxas`? (?:failed with error code|raised SIGSEGV)|LLVM ERROR: Cannot select|LLVM ERROR: operation destroyed but still has uses|mlir::\w{1,60}[^\n]{0,80}(?:Assertion|failed)",
         cause="Triton's own compiler failed on a kernel: a defect of this release with this GPU or data type, or a ptxas that does not know the GPU",
         remedy="Take the Triton that torch pins (python -m pip install --force-reinstall triton==$(python -c 'import importlib.metadata as m; print(*[r for r in m.requires(\"torch\") if r.startswith(\"triton\")])' | grep -oE '[0-9.]+' | head -1)), or torch and Triton of a newer release; delete ~/.triton/cache. To "
         "go on without it: TORCH_COMPILE_DISABLE=1, or the library's other backend",

@@ -326,4 +326,16 @@ ROWS = (
         sources=(thread("vllm-project/vllm", 20743),),
         likely=True,
     ),
+    KnownError(
+        id="directml-tensor",
+        pattern=r"unbox expects Dml at::Tensor|expected key in DispatchKeySet\([^\n)]{1,200}\) but got: PrivateUse1|dml_device->CreateOperator|DMLTensor\.cpp",
+        cause="torch-directml: an operation got a tensor that is not on DirectML's device, or is one that torch-directml does not have for this type",
+        remedy="Print .device of all that goes in: move model and every tensor with .to(torch_directml.device()), also those that the model makes itself; whole numbers (int64) and old forms (tensor.new()) often stay on the CPU: make them float or int32, torch.zeros(..., device=x.device). What stays: do that step on the CPU. torch-directml's last release is for torch 2.4: newer ways are AMD's torch for Windows and torch.xpu",
+        command="python -m pip show torch torch-directml",
+        says=(
+            "RuntimeError: tensor.device().type() == at::DeviceType::PrivateUse1 INTERNAL ASSERT FAILED at DMLTensor.cpp:30, please report a bug to PyTorch. unbox expects Dml at::Tensor as inputs",
+        ),
+        sources=(thread("microsoft/DirectML", 442, "2023-05-01"), thread("microsoft/DirectML", 400, "2023-02-28")),
+        likely=True,
+    ),
 )
