@@ -52,7 +52,7 @@ ROWS = (
     ),
     KnownError(
         id="operation-without-type",
-        pattern=r"\"(?P<name>\w{1,60})\" not implemented for '(?P<term>Long|Int|Short|Char|Byte|Bool|Double|ComplexFloat|ComplexHalf|ComplexDouble|Float8_\w{1,12}|UInt\d{1,2}|Float|Undefined)'",
+        pattern=r"(?P<name3>mean|std|var|median|quantile|norm|linalg\.\w{1,20})\(\)?: (?:could not infer output dtype|[Ii]nput dtype (?:must|should) be|[Ii]nput tensor (?:must|should) be|Expected a floating)|\"(?P<name>\w{1,60})\" not implemented for '(?P<term>Long|Int|Short|Char|Byte|Bool|Double|ComplexFloat|ComplexHalf|ComplexDouble|Float8_\w{1,12}|UInt\d{1,2}|Float|Undefined)'",
         cause="torch has no kernel of this operation ({name}) for {term}",
         remedy="Convert first: x.float() for softmax, mean, norms, interpolation, losses and what comes from integers (a label map, a mask, an image as uint8); x.bool() or x.long() for masks and indices; Float8: torch only stores and multiplies it (torch._scaled_mm), so convert to bfloat16 for everything else. In a package's code: it is for a newer torch (which has more kernels), or passes what it should not: upgrade both",
         says=("RuntimeError: \"host_softmax\" not implemented for 'Long'",),

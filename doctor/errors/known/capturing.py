@@ -199,7 +199,7 @@ ROWS = (
     ),
     KnownError(
         id="onnx-wants-a-constant",
-        pattern=r"Unsupported: ONNX export of \w{1,40} in opset|ONNX export[^\n]{0,80}(?:must be (?:a )?constant|input size not accessible|not accessible)|\(output_size\) indexing|Failed to export an ONNX attribute '?(?P<name>[\w:]{1,40})|Expected (?:a )?constant [^\n]{0,40}for symbolic|must be constant",
+        pattern=r"Unsupported: ONNX export of \w{1,40} in opset|ONNX export[^\n]{0,80}(?:must be (?:a )?constant|input size not accessible|not accessible)|\(output_size\) indexing|Failed to export an ONNX attribute '?(?P<name>[\w:]{1,40})|Expected (?:a )?constant [^\n]{0,40}for symbolic|must be constant|convolution for kernel of unknown shape|Attention using SDPA can not be traced with torch\.jit\.trace",
         cause="The older ONNX exporter wants a size, padding or other argument as a number, and the model computes it while it runs (from x.shape, another tensor, a parameter)",
         remedy="torch.onnx.export(..., dynamo=True) keeps computed sizes. With the older one: opset_version=11 or newer (17), plain numbers (int(x.shape[2]), F.interpolate with scale_factor or a fixed size, AdaptiveAvgPool2d(1)), no dynamic axes for that dimension, or onnxsim afterwards",
         says=(

@@ -368,7 +368,7 @@ ROWS = (
         id="tensors-on-two-devices",
         causes=TWO_DEVICES,
         pattern=r"Expected all tensors to be on the same device, but (found at least two devices, (?P<name>[\w:]{1,12}( and [\w:]{1,12})?)|got)|expected device cuda:\d{1,3} but got device cuda:\d{1,3}|[Aa]rguments are located on different GPUs|tensors? (is|are) on different GPUs?\b"
-        r"|module must have its parameters and buffers on device cuda:\d{1,3}|Expected tensor to have \S{1,12} Device, but got tensor with|Tensor for argument #\d{1,2} .{1,30} is on \w{2,8}, but expected"
+        r"|module must have its parameters and buffers on device cuda:\d{1,3}|Expected tensor to have \S{1,12} Device, but got tensor with|Input, output and indices must be on the current device|Expected object of device type \w{2,8} but got device type|Tensor for argument #\d{1,2} .{1,30} is on \w{2,8}, but expected"
         r"|Input type \((torch\.cuda\.|CUDA)\w{3,30}\) and (weight|bias) type \((torch\.(?!cuda)|CPU)|Input type \((torch\.(?!cuda)|CPU)\w{3,30}\) and (weight|bias) type \((torch\.cuda\.|CUDA)",
         cause="One operation got tensors of different devices",
         remedy="The last frame in the program's own code shows which tensors: print their .device before it",

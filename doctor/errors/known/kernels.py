@@ -255,10 +255,10 @@ ROWS = (
     ),
     KnownError(
         id="sdpa-without-kernel",
-        pattern=r"No available kernel|No viable backend for scaled_dot_product_attention",
+        pattern=r"cutlassF: no kernel found to launch|No available kernel|No viable backend for scaled_dot_product_attention",
         cause="The kernels of scaled_dot_product_attention that sdpa_kernel (or torch.backends.cuda.enable_*_sdp) left allowed "
         "cannot do this: GPU, type, head size or mask; torch's warnings above say why",
-        remedy="Allow SDPBackend.MATH too, or do without sdpa_kernel",
+        remedy="Allow SDPBackend.MATH too, or do without sdpa_kernel. `cutlassF`: mostly bfloat16 on a GPU before Ampere (T4, V100): torch_dtype=torch.float16, or torch.backends.cuda.enable_mem_efficient_sdp(False); on a GPU newer than torch: upgrade torch",
         checks=("gpu-features",),
         says=("RuntimeError: No available kernel. Aborting execution.",),
         sources=(torch_file("torch/lib/libtorch_cpu.so"),),

@@ -142,9 +142,9 @@ ROWS = (
     ),
     KnownError(
         id="argument-through-a-module",
-        pattern=r"in _(?:wrapped_)?call_impl\n{1,4}(?P<raised>TypeError: )(?P<function>[\w.<>]{1,80})\(\) (?:got an unexpected keyword argument|missing \d{1,2} required (?:positional|keyword-only) arguments?:|takes \d{1,2} positional)",
-        cause="{function} was called with other arguments than it takes; torch's Module.__call__, whose frame stands last, only passes them on",
-        remedy="The frame above torch's names the caller, and the class in {function} where it is defined: the two have to be of one time",
+        pattern=r"TypeError: (?P<function3>(?:[\w.<>]{1,80}\.)?forward)\(\) got an unexpected keyword argument '(?P<name3>\w{1,60})'|in _(?:wrapped_)?call_impl\n{1,4}(?P<raised>TypeError: )(?P<function>[\w.<>]{1,80})\(\) (?:got an unexpected keyword argument|missing \d{1,2} required (?:positional|keyword-only) arguments?:|takes \d{1,2} positional)",
+        cause="{function} was called with other arguments than it takes; torch's Module.__call__ only passes them on",
+        remedy="The File line above torch's names the caller; print(type(model), type(model).__module__) there names the class: the two have to be of one time",
         causes=_CALLED_THROUGH_A_MODULE,
         command="python -m pip check",
         says=(

@@ -34,6 +34,26 @@ _RESHAPED = (
     ),
 )
 
+_NORMALIZED = (
+    Cause(
+        "The layer before it gives another number of channels than this one was made for (a changed width, a joined skip, a checkpoint's configuration)",
+        "the numbers in the message are those of two layers of the model; it comes with every input",
+        "make it with the number of the layer before (num_features=x.shape[1], normalized_shape=x.shape[-1], num_groups a divisor)",
+    ),
+    Cause(
+        "Parts of two models are combined: a text encoder, adapter, ControlNet or checkpoint for another base model",
+        "768, 1024, 1280, 2048 or 77 stand in it, and files of one's own choice are loaded",
+        "take all files for one base model",
+        seen=r"\b(?:77|768|1024|1280|2048|4096)\b",
+    ),
+    Cause(
+        "The input lacks the batch or the spatial dimensions, or has its axes in another order",
+        "`expected 4D input (got 2D`, `got 3D`; print(x.shape)",
+        "BatchNorm1d for [batch, features], BatchNorm2d for [batch, channels, height, width]; x.unsqueeze(0), permute(0, 3, 1, 2)",
+        seen=r"expected \dD",
+    ),
+)
+
 _GRADIENT_SHAPE = (
     Cause(
         "The backward of a compiled package or of one's own autograd Function belongs to another variant or release than its forward (rasterizers of Gaussian splatting: every project brings its own under the same name)",
@@ -64,6 +84,26 @@ ROWS = (
         "RuntimeError: shape '[1, 77, 768]' is invalid for input of size 78848",
         "RuntimeError: cannot reshape tensor of 0 elements into shape [0, -1] because the unspecified dimension size -1 can be any value and is ambiguous",
         causes=_RESHAPED,
+        sources=(_NATIVE,),
+    ),
+    of_the_program(
+        "normalization-shapes",
+        r"running_mean should contain \d{1,6} elements|Given normalized_shape=|[Ee]xpected number of channels in input to be divisible by num_groups|Expected weight to be a vector of size equal|Expected bias to be a vector of size equal|expected \dD(?: or \dD){0,2} input \(got \dD|num_channels must be divisible by num_groups",
+        "A normalization layer (BatchNorm, LayerNorm, GroupNorm) was made for another number of channels or dimensions than its input has",
+        "print(x.shape) before it; the layer is named in the trace",
+        "RuntimeError: running_mean should contain 64 elements not 128",
+        "RuntimeError: Given normalized_shape=[768], expected input with shape [*, 768], but got input of size[1, 77, 1024]",
+        "RuntimeError: Expected number of channels in input to be divisible by num_groups, but got input of shape [1, 30, 64, 64] and num_groups=32",
+        "ValueError: expected 4D input (got 2D input)",
+        causes=_NORMALIZED,
+        sources=(torch_file("torch/nn/modules/batchnorm.py"), _PYTHON, _NATIVE),
+    ),
+    of_the_program(
+        "size-below-zero",
+        r"Trying to create tensor with negative dimension",
+        "A size was computed below zero: from an argument that is missing or wrong, or an input that is smaller than a window, patch, crop or padding",
+        "Print the numbers of which the size is made in the last line of the program's own code; give the input at least the window's size, leave empty samples out",
+        "RuntimeError: Trying to create tensor with negative dimension -1: [-1, 3]",
         sources=(_NATIVE,),
     ),
     of_the_program(
@@ -160,8 +200,8 @@ ROWS = (
     ),
     of_the_program(
         "rows-of-unequal-length",
-        r"expected sequence of length \d{1,9} at dim \d{1,2} \(got \d{1,9}\)|too many dimensions '(?:str|dict|NoneType|list|tuple)'|new\(\): invalid data type '|Unable to create tensor, you should probably activate truncation",
-        "A tensor or array is to be made of rows that differ in length, or of texts and other objects",
+        r"expected sequence of length \d{1,9} at dim \d{1,2} \(got \d{1,9}\)|too many dimensions '(?:str|dict|NoneType|list|tuple)'|new\(\): invalid data type '|Unable to create tensor, you should probably activate truncation|Could not infer dtype of (?!numpy)\w{1,40}",
+        "A tensor or array is to be made of rows that differ in length, or of texts, None and other objects",
         "Tokens: tokenizer(..., padding=True, truncation=True, return_tensors='pt'), a data collator that pads (DataCollatorWithPadding, DataCollatorForSeq2Seq for labels), and leave columns of text out (remove_unused_columns, set_format('torch', columns=[...])). Other lists: pad them (torch.nn.utils.rnn.pad_sequence), or keep a list of tensors; texts have to become numbers first (class indices)",
         "ValueError: expected sequence of length 5 at dim 1 (got 4)",
         "ValueError: too many dimensions 'str'",

@@ -67,7 +67,7 @@ ROWS = (
     ),
     of_the_program(
         "channels-of-a-convolution",
-        r"Given (?:groups|transposed)=\w{1,6}, (?:groups=\d{1,6}, )?weight of size \[[\d, ]{1,60}\], expected (?:input|bias)|Expected [\d\w-]{1,12}(?:D \(\w{1,20}\) or \dD \(\w{1,20}\))? input to conv|Expected \d-dimensional input for \d-dimensional weight|Expected \dD(?: \(\w{1,20}\))?(?: or \dD \(\w{1,20}\))? (?:input|tensor)|Kernel size can't be greater than actual input size|Calculated padded input size per channel|Output size is too small",
+        r"Given (?:groups|transposed)=\w{1,6}, (?:groups=\d{1,6}, )?weight of size \[[\d, ]{1,60}\], expected (?:input|bias)|Expected [\d\w-]{1,12}(?:D \(\w{1,20}\) or \dD \(\w{1,20}\))? input to conv|Expected \d-dimensional input for \d-dimensional weight|Expected \dD(?: \(\w{1,20}\))?(?: or \dD \(\w{1,20}\))? (?:input|tensor)|Kernel size can't be greater than actual input size|expected (?:stride|padding|dilation|kernel_size) to be a single integer value or a list of|batch[12] must be a 3D tensor|Calculated padded input size per channel|Output size is too small",
         "A convolution or pooling was given another number of channels or dimensions than its weight has, or an image that is too small for it",
         "It takes [batch, channels, height, width]: add a batch with x.unsqueeze(0), put channels first with permute(0, 3, 1, 2), .convert('RGB') for three channels; with a checkpoint: make the model with its in_channels; too small: larger images or fewer strides",
         "RuntimeError: Given groups=1, weight of size [64, 3, 7, 7], expected input[1, 1, 224, 224] to have 3 channels, but got 1 channels instead",
@@ -89,7 +89,7 @@ ROWS = (
     ),
     of_the_program(
         "changed-in-place",
-        r"one of the variables needed for gradient computation has been modified by an inplace operation|a leaf Variable that requires grad (?:has been|is being) used in an in-?place|a view of a leaf Variable that requires grad is being used in an in-?place|Output \d{1,3} of \w{1,60} is a view and is being modified inplace",
+        r"one of the variables needed for gradient computation has been modified by an inplace operation|a leaf Variable that requires grad (?:has been|is being) used in an in-?place|a view of a leaf Variable that requires grad is being used in an in-?place|leaf variable has been moved into the graph interior|is a view and its base or another view of its base has been modified|view was created in no_grad mode|This view is the output of a function that returns multiple views|[Ii]nference tensors do not track version counter|Output \d{1,3} of \w{1,60} is a view and is being modified inplace",
         "A tensor that the backward pass needs was written over",
         "torch.autograd.set_detect_anomaly(True) shows the forward line. Replace x += y by x = x + y, ReLU(inplace=True) by ReLU(), x[i] = y by torch.where or a list and stack; change parameters under torch.no_grad(). With two forward passes before one backward (GAN, DDP): both optimizers' steps after both backwards, detach() in between; DDP: broadcast_buffers=False",
         "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: [torch.cuda.FloatTensor [64, 10]], which is output 0 of AsStridedBackward0, is at version 2; expected version 1 instead.",
@@ -137,7 +137,7 @@ ROWS = (
     ),
     of_the_program(
         "index-outside",
-        r"index out of range in self|index \d{1,12} is out of bounds for dimension \d{1,2} with size|Target -?\d{1,12} is out of bounds|index out of range: Tried to access index|Class values must be (?:smaller than num_classes|non-negative)|too many indices for tensor of dimension|Assertion `?(?:cur_target|t) >= 0|Dimension out of range \(expected to be in range of",
+        r"index out of range in self|index -?\d{1,12} is out of bounds for (?:dimension|axis) \d{1,2} with size|Target -?\d{1,12} is out of bounds|index out of range: Tried to access index|Class values must be (?:smaller than num_classes|non-negative)|too many indices for tensor of dimension|Assertion `?(?:cur_target|t) >= 0|Dimension out of range \(expected to be in range of",
         "An index, token or label is larger than the tensor, embedding or number of classes it is for",
         "The same step on the CPU names the line; print the smallest and largest index and the size that it is for",
         "IndexError: index out of range in self",
@@ -179,7 +179,7 @@ ROWS = (
     ),
     of_the_program(
         "probabilities-not-usable",
-        r"probability tensor contains either|Function '\w{1,60}' returned nan values in its|loss is nan, stopping|[Ll]oss is (?:nan|NaN|inf)\b|invalid multinomial distribution|Expected parameter \w{1,20} \([^\n]{1,200} to satisfy the constraint|factorization could not be completed because the input is not positive-definite|The algorithm failed to converge because the input matrix (?:is ill-conditioned|contained non-finite values)|A Tensor with NaN|NaN detected in latents|NaN found in latents|tensor with NaNs was produced in (?:Unet|VAE)|NansException",
+        r"probability tensor contains either|Function '\w{1,60}' returned nan values in its|loss is nan, stopping|[Ll]oss is (?:nan|NaN|inf)\b|invalid multinomial distribution|Expected parameter \w{1,20} \([^\n]{1,200} to satisfy the constraint|factorization could not be completed because the input is not positive-definite|linalg\.\w{1,20}: The diagonal element|the (?:input )?matrix is singular|svd_(?:cuda|cpu|\w{1,10}): the updating process|U\(\d{1,6},\d{1,6}\) is zero, singular|The algorithm failed to converge because the input matrix (?:is ill-conditioned|contained non-finite values)|A Tensor with NaN|NaN detected in latents|NaN found in latents|tensor with NaNs was produced in (?:Unet|VAE)|NansException",
         "Values are no numbers any more (NaN, infinite) or a matrix has lost the property that the function needs",
         "Find where they begin: torch.isfinite(x).all() after each part, and the same in float32",
         "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",
@@ -200,7 +200,7 @@ ROWS = (
     ),
     of_the_program(
         "not-a-tensor",
-        r"argument '?\w{1,30}'? \(position \d{1,2}\) must be (?:Tensor|tuple of Tensors|int|tuple of ints|float|bool|torch\.\w{1,20}),? (?:but found element|not )|received an invalid combination of arguments - got|must be tensors?, not (?:list|tuple|NoneType|str|dict)|'(?:list|dict|tuple|str)' object has no attribute '(?:to|cuda|cpu|shape|size|dim|device|dtype|detach|backward)'|'Tensor' object has no attribute '(?:append|items|keys|values|logits|loss)'|expected Tensor as element \d{1,6} in argument \d{1,3}, but got",
+        r"argument '?\w{1,30}'? \(position \d{1,2}\) must be (?:Tensor|tuple of Tensors|int|tuple of ints|float|bool|torch\.\w{1,20}),? (?:but found element|not )|received an invalid combination of arguments - got|must be tensors?, not (?:list|tuple|NoneType|str|dict)|'(?:list|dict|tuple|str|InceptionOutputs|GoogLeNetOutputs)' object has no attribute '(?:log_softmax|softmax|argmax|mean|sum|view|squeeze|unsqueeze|data|to|cuda|cpu|shape|size|dim|device|dtype|detach|backward)'|'Tensor' object has no attribute '(?:append|items|keys|values|logits|loss)'|expected Tensor as element \d{1,6} in argument \d{1,3}, but got",
         "A function of torch or a method of tensors got, or was asked of, something that is no tensor (a tuple or output object of a model, a list, None), or values of a wrong kind",
         "Print type(x) of that argument before that line",
         "TypeError: linear(): argument 'input' (position 1) must be Tensor, not tuple",

@@ -102,7 +102,7 @@ ROWS = (
     ),
     KnownError(
         id="inductor-symbol-undefined",
-        pattern=r"NameError(: |\(['\"]?)(name )?\\?'?[suz]\d{1,3}\\?'? is not defined",
+        pattern=r"NameError(: |\(['\"]?)(name )?\\?'?[suz]\d{1,3}\\?'? is not defined|AssertionError: s\d{1,3} is not in var_ranges",
         cause="A defect of torch.compile: the generated code names a size that it did not define, with dynamic shapes",
         remedy="Upgrade torch; until then compile with dynamic=False, or leave that function out (torch.compiler.disable)",
         says=(
