@@ -21,7 +21,7 @@ DRIVER_NOT_LOADED = (
         "This machine, virtual machine or container has no NVIDIA GPU, or was not given it",
         "lspci | grep -i nvidia prints nothing; in a container the host's nvidia-smi works",
         "docker run --gpus all with an image that brings no driver of its own; a virtual machine or cloud instance: attach the GPU; else a machine that has one",
-        seen=r"[Dd]ocker|container|LXD|lxc|ec2|aws",
+        seen=r"[Dd]ocker|(?<!nvidia-)container|LXD|lxc|ec2|aws",
     ),
     Cause(
         "A laptop runs on the other graphics card, or WSL has a driver of its own",
@@ -42,7 +42,7 @@ NO_SUCH_NUMBER = (
         "CUDA_VISIBLE_DEVICES, the container or the job shows the process fewer, and those are counted anew from 0",
         "echo $CUDA_VISIBLE_DEVICES; python -c 'import torch; print(torch.cuda.device_count())' is smaller than nvidia-smi's list",
         "count among those in view: with CUDA_VISIBLE_DEVICES=2,3 they are cuda:0 and cuda:1; set it before torch is imported; docker --gpus all, srun --gres=gpu:N",
-        seen=r"VISIBLE_DEVICES|srun|[Dd]ocker|ray",
+        seen=r"VISIBLE_DEVICES|srun|[Dd]ocker|\bray\b",
         checks=("cuda-visible-devices", "mig"),
     ),
     Cause(
@@ -169,7 +169,7 @@ NO_CARD_LISTED = (
         "MIG mode without an instance that this process may use",
         "nvidia-smi -L on the host shows the card without MIG devices below it, or those of others",
         "sudo nvidia-smi mig -cgi 9,9 -C, or MIG off: sudo nvidia-smi -mig 0; singularity with MIG: --nvccli, or the name of a MIG device in CUDA_VISIBLE_DEVICES",
-        seen=r"MIG|A100|H100",
+        seen=r"MIG",
         checks=("mig",),
     ),
 )

@@ -21,13 +21,13 @@ OTHER_TORCH = (
         "The wheel is built with the other C++ ABI",
         "the symbol has __cxx11 (or Ss), and python -c 'import torch; print(torch.compiled_with_cxx11_abi())' is the opposite of the wheel's cxx11abiTRUE or FALSE",
         "take the wheel with the other one (wheels of torch have the new ABI since 2.7, before that the old one; conda's and NVIDIA's containers the new one)",
-        seen=r"__cxx11|basic_string|Ss\b|cxx11",
+        seen=r"ErrorC[12]ENS_14SourceLocation|14torchCheckFail|23torchInternalAssertFail|cxx11abi",
     ),
     Cause(
         "Two torches are in reach",
         "python -c 'import torch; print(torch.__file__)' is not the environment's folder (~/.local, conda beside pip, PYTHONPATH)",
         "keep one: python -m pip uninstall torch until it finds none, unset PYTHONPATH, PYTHONNOUSERSITE=1, then install it once",
-        seen=r"\.local/lib|dist-packages|conda",
+        seen=r"(?s)\.local/lib.{1,2000}(?:conda|venv)|(?:conda|venv).{1,2000}\.local/lib",
         checks=("several-torch-copies", "user-site-torch", "pythonpath-torch"),
     ),
 )
@@ -66,7 +66,7 @@ BUILD_WITHOUT_DEVICE = (
         "The machine has no such GPU: a Mac, an AMD or Intel card, or none, and the program says cuda",
         "the path or prompt is of a Mac; nvidia-smi is not there",
         "choose the device: mps on Apple's processors, xpu for Intel (torch's xpu wheel), cuda on torch's ROCm build for AMD, else cpu (map_location='cpu', --device cpu, no .cuda())",
-        seen=r"/Users/|macOS|[Mm]ac ?[Oo]?S?\b|[Dd]arwin|M[1-4]\b|mps|rocm|ROCm|AMD|Radeon|Arc\b|xpu|XPU|Ryzen",
+        seen=r"/Users/|macOS|[Mm]ac ?[Oo]?S?\b|[Dd]arwin|M[1-4]\b|mps|rocm|ROCm|AMD|Radeon|Arc\b|Ryzen",
         checks=("torch-other-vendor",),
     ),
     Cause(
@@ -238,7 +238,7 @@ NO_DRIVER_HERE = (
         "It is there, and the loader does not find libcuda.so.1",
         "nvidia-smi works in the same place; ldconfig -p | grep libcuda is empty (WSL: it lies in /usr/lib/wsl/lib; NixOS: /run/opengl-driver/lib)",
         "sudo ldconfig, or export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH (that folder)",
-        seen=r"WSL|wsl|microsoft|nix|libcuda",
+        seen=r"WSL|wsl|microsoft|nix",
         checks=("library-path",),
     ),
 )
@@ -390,7 +390,7 @@ CUDA_LIBRARY_NOT_FOUND = (
         "The package was built for another CUDA than this torch has: its wheel names another, or torch was changed after it",
         "the trace ends in that package, and the number behind .so is not that of python -c 'import torch; print(torch.version.cuda)' (libcudart.so.10.1, .11.0, .12, .13 are CUDA's own releases)",
         "its wheel for this torch and CUDA (mmcv, torch-scatter, bitsandbytes, vllm, onnxruntime-gpu: the index or name with cuXXX), or build it again: rm -rf build ~/.cache/torch_extensions, pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps . in its folder",
-        seen=r"(?:site|dist)-packages/(?!torch/|nvidia/)\w|mmcv|vllm|_ext|_C\b|_cuda|scatter|extension",
+        seen=r"(?:site|dist)-packages/(?!torch/|nvidia/)\w|mmcv|vllm|_ext|(?<!torch\.)\b_C\b|_cuda|scatter|extension",
         checks=("extension-abi", "nvidia-pins"),
     ),
     Cause(
@@ -411,7 +411,7 @@ CUDA_LIBRARY_NOT_FOUND = (
         "It is on the machine and is not searched, or torch is imported after the package",
         "ldconfig -p | grep NAME, or find / -name 'NAME*' 2>/dev/null, shows it; python -c 'import torch, PACKAGE' works",
         "import torch first; export LD_LIBRARY_PATH=/usr/local/cuda-XX.Y/lib64 of that release (nothing else in it), or sudo ldconfig",
-        seen=r"/usr/local/cuda|conda|not found in the system path",
+        seen=r"LD_LIBRARY_PATH|not found in the system path",
         checks=("library-path",),
     ),
 )

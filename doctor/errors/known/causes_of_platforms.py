@@ -42,7 +42,7 @@ NO_AMD_CODE = (
     Cause(
         "This torch for ROCm has no code for the card",
         "the gfx that rocminfo lists is not in what torch.cuda.get_arch_list() prints",
-        "the newest torch for ROCm (for the newest cards AMD's nightly wheels for that gfx); where none has it: HSA_OVERRIDE_GFX_VERSION of its nearest relative (10.3.0 for RDNA 2, 11.0.0 for RDNA 3), at your own risk, never across generations",
+        "the newest torch for ROCm (for the newest cards AMD's nightly wheels for that gfx); where none has it: HSA_OVERRIDE_GFX_VERSION of its nearest relative (10.3.0 for RDNA 1 and 2, 11.0.0 for RDNA 3), at your own risk",
         checks=("gpu-architecture",),
     ),
     Cause(

@@ -78,13 +78,12 @@ _EXTENSION_DLL = (
         "The module was built on torch, and torch's DLLs are not loaded yet",
         "python -c 'import torch, PACKAGE' works where python -c 'import PACKAGE' does not",
         "import torch first in the program",
-        seen=r"_cuda\b|_plugin|torch|_C\b|xformers|flash|gsplat|triton|fbgemm",
     ),
     Cause(
         "It was built for another CUDA or torch than the one that is here, whose DLLs (cudart64_110.dll, cublas64_12.dll) do not exist on this machine",
         "the tool Dependencies (or dumpbin /dependents FILE.pyd) shows the DLL that is missing",
         "install its wheel for this torch and CUDA, or build it again",
-        seen=r"_cuda\b|_plugin|cudart|cublas|cu\d{3}",
+        seen=r"cudart|cublas|cu\d{3}",
         checks=("missing-libraries", "extension-abi", "toolkit-mismatch"),
     ),
     Cause(

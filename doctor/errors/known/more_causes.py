@@ -21,13 +21,13 @@ INVALID_ARGUMENT = (
         "The tensor is empty, or has a stride or size that the call does not take",
         "the frame is torch's own; print x.shape, x.stride() and x.dtype before it shows a zero",
         "leave out empty batches, x.contiguous()",
-        seen=r"shape|size|stride|empty",
+        seen=r"empty|zero-size|stride",
     ),
     Cause(
         "A tensor or stream of another GPU, or a handle that has ended",
         "only with several GPUs; CUDA_VISIBLE_DEVICES=0 works",
         "torch.cuda.set_device(RANK) first in each process, `with torch.cuda.device_of(x):` around kernels of one's own",
-        seen=r"cuda:[1-9]|rank|stream",
+        seen=r"cuda:[1-9]",
     ),
 )
 
@@ -57,7 +57,7 @@ CUBLAS_START = (
         "No memory is left for its workspace: the model or another process has taken all",
         "nvidia-smi shows the GPU full; a smaller batch works",
         "a smaller batch, end other processes (several ranks on one GPU: torch.cuda.set_device(LOCAL_RANK)); TensorFlow or JAX in the same process: let them grow",
-        seen=r"ALLOC_FAILED|out of memory",
+        seen=r"out of memory",
         checks=("memory-in-use",),
     ),
     Cause(

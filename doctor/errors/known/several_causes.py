@@ -288,7 +288,7 @@ NO_DEVICE = (
         "The job or worker was given no GPU (Slurm, Ray, a web notebook's CPU runtime)",
         "srun nvidia-smi -L lists none; ray.get_gpu_ids() is []; Colab: Runtime > Change runtime type says CPU",
         "sbatch --gres=gpu:1; @ray.remote(num_gpus=1), also for the actor that loads the model; a GPU runtime (Spaces with ZeroGPU: only inside @spaces.GPU)",
-        seen=r"[Ss]lurm|srun|ray::|ray\.|[Cc]olab|kaggle|spaces|[Zz]ero",
+        seen=r"[Ss]lurm|srun|\bray(?:::|\.)|[Cc]olab|kaggle|@spaces|/spaces/|ZeroGPU",
     ),
     Cause(
         "The card failed, is in MIG mode without an instance, or the driver lost it",
@@ -325,7 +325,7 @@ CUDNN = (
         "No memory is left for it",
         "the same call works with a smaller batch; nvidia-smi shows the GPU full (TensorFlow and JAX take nearly all at once)",
         "smaller batch, end other programs, TF_FORCE_GPU_ALLOW_GROWTH=true, XLA_PYTHON_CLIENT_PREALLOCATE=false",
-        seen=r"ALLOC_FAILED|out of memory",
+        seen=r"out of memory",
         checks=("memory-in-use",),
     ),
     Cause(
@@ -353,13 +353,13 @@ TIMED_OUT = (
         "One rank never came: it failed, was killed, or hangs elsewhere",
         "the logs of the other ranks: the first error by time; one rank's SeqNum is missing or behind",
         "mend that one; torchrun --log-dir logs --tee 3 keeps a log per rank",
-        seen=r"Traceback|exitcode|SIGKILL|out of memory|Killed",
+        seen=r"SIGKILL|out of memory|Killed|Segmentation fault",
     ),
     Cause(
         "One rank works alone for longer than the limit (tokenizing, saving, evaluating, downloading on rank 0)",
         "it comes at the same place each time, with ALLREDUCE of NumelIn=1 (a barrier) or a BROADCAST",
         "do it before init_process_group, or init_process_group(timeout=timedelta(hours=2)) (accelerate: InitProcessGroupKwargs, Trainer: ddp_timeout)",
-        seen=r"NumelIn=1,|OpType=BARRIER|save|eval|tokeniz|\bmap\b",
+        seen=r"NumelIn=1,|OpType=BARRIER|\bsaving|save_|evaluat|[Tt]okeniz",
     ),
     Cause(
         "Ranks took different ways: fewer batches on one, a branch on rank or data, parameters that are not used",

@@ -14,7 +14,7 @@ _NAME = rf"{_NOT_PACKAGES}[A-Za-z][\w.-]{{1,40}}"
 _COMPARED = r"(?:>=|==|<=|~=|!=|>|<)"
 _VERSION = r"v?\d{1,4}[\w.]{0,16}"
 _RELEASE = r"v?\d{1,4}\.\d[\w.]{0,16}"
-_ASKS = r"(?:requires?|[Nn]eeds?|[Ii]nstall|[Uu]pgrade to|[Uu]pdate to|[Ee]xpected|supports?|depends on|compatible with|to use)"
+_ASKS = r"(?:requires?|[Nn]eeds?|(?<!pip.)(?<!pip3.)(?<!conda.)(?<!mamba.)(?<!get.)[Ii]nstall|[Uu]pgrade to|[Uu]pdate to|[Ee]xpected|supports?|depends on|compatible with|to use)"
 _INSTALLERS = r"(?:pip3?|uv pip|conda|mamba|apt|apt-get) install"
 _FEATURE = r"(?:compute capability|device capability|CUDA capability|cuda capability|sm_?\d{2,3}|SM ?_?\d{2,3}|Ampere|Hopper|Blackwell|Turing|Volta)"
 
