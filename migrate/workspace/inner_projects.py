@@ -2,8 +2,7 @@
 
 What a distribution asks of those who install it decides for the folder. A list of what is installed decides for a program;
 beside a distribution, whose code runs wherever that is installed, it only lowers what is known. So does, where no list there
-names a release, the image that a container file beside programs builds on, and what a page there says to install. Another
-distribution that was copied into a package runs with the torch of that package.
+names a release, the image that a container file beside programs builds on, and what a page there says to install.
 """
 
 from __future__ import annotations
@@ -39,8 +38,6 @@ def inner_projects(root: Path, files: Iterable[str], whole: Lowest) -> tuple[Inn
         lowest, distributed = (around[0].min_torch, around[1]) if around else (whole.release, whole.distributed)
         if bound.lists and (distributed or bound.of_image) and bound.version >= lowest:
             continue
-        if distributed and _is_in_package(root, folder):
-            continue
         inner = InnerProject(f"{folder}/", bound.version, bound.source, bound.pinned, at_least=bound.of_image)
         found[folder] = inner, not bound.lists
     return tuple(
@@ -74,11 +71,6 @@ def _outwards(path: str) -> Iterable[str]:
     """The folders around a path, the innermost first, without the root."""
     while path := path.rpartition("/")[0]:
         yield path
-
-
-def _is_in_package(root: Path, folder: str) -> bool:
-    """Whether a folder lies in a package, and not beside one."""
-    return any((root / around / "__init__.py").is_file() for around in _outwards(folder))
 
 
 def _bound(root: Path, folder: Path) -> Bound | None:

@@ -58,8 +58,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if "jit" in view.source.text and context.says("TL138", use):
         return  # TL138 says more about an archive
     finding = _finding(context, call)
-    if finding.severity is not Severity.INFO or context.settings.min_torch < _FLIPPED or _is_pickled(call):
-        yield finding  # else it means today what it means tomorrow
+    if finding.severity is not Severity.INFO or not _runs_flipped(context.settings) or _is_pickled(call):
+        yield finding
+
+
+def _runs_flipped(settings: Settings) -> bool:
+    """Whether the call means today what it means tomorrow: by a lower bound, not by a pin, which this very run may have moved."""
+    stated = not settings.min_torch_pinned and not settings.min_torch_at_least
+    return stated and settings.min_torch >= _FLIPPED
 
 
 def _is_pickled(call: ast.Call) -> bool:

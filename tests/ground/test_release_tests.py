@@ -308,9 +308,24 @@ def test_the_branch_for_newer_releases_is_asked_about_unless_it_knows_of_the_cha
 @pytest.mark.parametrize(
     "handler", ["except:", "except Exception:", "except AttributeError:", "except (AttributeError, TypeError):"]
 )
-@pytest.mark.parametrize(("line", "silent"), [("kind = torch.gels", True), ("kind = torch.gels(a, b)[0]", False)])
+@pytest.mark.parametrize(
+    ("line", "silent"),
+    [
+        ("kind = torch.gels", True),
+        ("kind = torch.gels(a, b)[0]", False),
+    ],
+)
 def test_an_attribute_alone_is_guarded_by_whatever_catches_that_it_is_missing(
     handler: str, line: str, silent: bool, tmp_path: Path
 ) -> None:
     code = f"import torch\n\ntry:\n    {line}\n{handler}\n    kind = torch.linalg.lstsq\n"
     assert (all_findings(analyse_files(tmp_path, {"m.py": code})) == []) is silent
+
+
+@pytest.mark.parametrize("handler", ["except:", "except Exception:"])
+@pytest.mark.parametrize("line", ["kind = torch.gels(a, b).solution", "kind = {1: torch.gels}.values"])
+def test_a_call_is_not_guarded_by_a_handler_of_any_error_though_an_attribute_is_read_from_it(
+    handler: str, line: str, tmp_path: Path
+) -> None:
+    code = f"import torch\n\ntry:\n    {line}\n{handler}\n    kind = torch.linalg.lstsq\n"
+    assert [finding.code for finding in all_findings(analyse_files(tmp_path, {"m.py": code}))] == ["TL402"]

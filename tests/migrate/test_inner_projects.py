@@ -54,10 +54,10 @@ def test_a_folder_inside_another_with_its_own_counts_by_itself(tmp_path: Path) -
     assert fixable(tmp_path, files) == {"a.py", "b/c/a.py"}
 
 
-def test_a_distribution_copied_into_a_package_runs_with_the_torch_of_the_package(tmp_path: Path) -> None:
-    files = {"setup.py": SETUP.format(">=2.6"), "a/__init__.py": "", "a/copied/setup.py": SETUP.format(">=1.4")}
-    files |= {"a/copied/a.py": CODE, "apart/setup.py": SETUP.format(">=1.4"), "apart/a.py": CODE}
-    assert fixable(tmp_path, files) == {"a/copied/a.py"}
+@pytest.mark.parametrize("own", [("setup.py", SETUP.format(">=1.4")), ("requirements.txt", "torch==1.13.1\n")])
+def test_what_asks_for_an_older_torch_counts_inside_a_package_too(own: tuple[str, str], tmp_path: Path) -> None:
+    files = {"setup.py": SETUP.format(">=2.6"), "a/__init__.py": "", f"a/copied/{own[0]}": own[1]}
+    assert fixable(tmp_path, {**files, "a/a.py": CODE, "a/copied/a.py": CODE}) == {"a/a.py"}
 
 
 def test_a_list_beside_a_distribution_only_lowers_what_is_known(tmp_path: Path) -> None:

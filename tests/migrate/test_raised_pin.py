@@ -41,3 +41,12 @@ def test_where_the_pin_stays_what_it_holds_back_stays(tmp_path: Path, arguments:
     said = run(tmp_path, *arguments)
     assert "GradScaler" in said and (tmp_path / "a.py").read_text() == CODE
     assert "requirements.txt:1 pins torch 2.0.1" in said
+
+
+def test_what_the_raised_pin_makes_fail_is_still_told(tmp_path: Path) -> None:
+    put(tmp_path, requirements_txt="torch==2.1.0\n")
+    (tmp_path / "load.py").write_text("import torch\n\n\ndef load(path):\n    return torch.load(path)\n")
+    assert "TL501" in run(tmp_path, "--unsafe-fixes")
+    assert "TL501" in run(tmp_path, "--unsafe-fixes", "--check")
+    (tmp_path / "requirements.txt").write_text("torch>=2.6\n")
+    assert "TL501" not in run(tmp_path, "--unsafe-fixes", "--check")

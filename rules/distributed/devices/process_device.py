@@ -226,10 +226,16 @@ def _other_settings(view: ModuleView, init: ast.Call, chosen: ast.Call) -> Itera
     for other in set_device_calls(view, view.function_of(init) or view.tree):
         if other is chosen or view.function_of(other) is not view.function_of(init):
             continue
-        argument = argument_of(other)
-        same = ast.dump(_index(view, argument)) == ast.dump(_index(view, argument_of(chosen)))
-        if not same and not _exclusive(view, init, other):
+        if not _is_same_device(view, chosen, other) and not _exclusive(view, init, other):
             yield other
+
+
+def _is_same_device(view: ModuleView, one: ast.Call, other: ast.Call) -> bool:
+    first, last = sorted((one, other), key=lambda call: (call.lineno, call.col_offset))
+    index, again = (_index(view, argument_of(call)) for call in (first, last))
+    # What a name stands for was worked out where it was bound.
+    start = view.statement(index) if index.lineno < first.lineno else first
+    return ast.dump(index) == ast.dump(again) and is_unchanged(view, index, start, last)
 
 
 def _index(view: ModuleView, device: ast.expr) -> ast.expr:

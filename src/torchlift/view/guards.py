@@ -106,13 +106,20 @@ def _guards(
     if isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
         if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
             return True
-        alone = isinstance(child, (ast.Import, ast.ImportFrom)) or isinstance(
-            getattr(child, "value", None), ast.Attribute
-        )
-        return alone and any(map(catches_anything, ancestor.handlers))
+        return _only_names(child) and any(map(catches_anything, ancestor.handlers))
     return (isinstance(ancestor, ast.ExceptHandler) and _catches_missing_name(ancestor)) or _is_fallback(
         view, ancestor, child
     )
+
+
+def _only_names(statement: ast.AST) -> bool:
+    """Whether a statement does nothing but look a name up: an import, or a dotted name that is given to another or returned."""
+    value = getattr(statement, "value", None)
+    while isinstance(value, ast.Attribute):
+        value = value.value
+        if isinstance(value, ast.Name):
+            return True
+    return isinstance(statement, (ast.Import, ast.ImportFrom))
 
 
 def _left_before(view: ModuleView, statement: ast.stmt, lowest: TorchVersion, find: Lookup | None) -> bool:

@@ -557,3 +557,24 @@ def test_an_option_that_the_function_reads_is_the_device_where_it_is_bound_alrea
 ) -> None:
     finding, _ = only(tmp_path, code)
     assert ("`args.local_rank` is this process's GPU" in (finding.help or "")) is taken
+
+
+@pytest.mark.parametrize(
+    ("between", "safety"),
+    [
+        ("", Safety.SAFE),
+        ("    local_rank += args.first\n", Safety.UNSAFE),
+        ("    local_rank = dist.get_rank()\n", Safety.UNSAFE),
+    ],
+)
+@pytest.mark.parametrize("device", ['torch.device(f"cuda:{local_rank}")', "local_rank"])
+def test_a_device_set_again_is_another_one_where_its_number_changed(
+    between: str, safety: Safety, device: str, tmp_path: Path
+) -> None:
+    code = (
+        'def main(args):\n    local_rank = int(os.environ["LOCAL_RANK"])\n'
+        f'    torch.cuda.set_device({device})\n    dist.init_process_group("nccl")\n'
+        f"{between}    torch.cuda.set_device(local_rank)\n    x = torch.ones(1, device='cuda')\n    dist.all_reduce(x)\n"
+    )
+    finding, _ = only(tmp_path, code)
+    assert finding.safety is safety, finding.help
