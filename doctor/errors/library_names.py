@@ -169,6 +169,7 @@ pytorch_lightning.profilers|SimpleProfiler|1.9.5>1.6.5*||
 pytorch_lightning.utilities.enums|DistributedType||1.6.5<1.9.5|
 trl|PPOv2Trainer|0.11.4>0.7.11|0.11.4<0.16.1|PPOTrainer
 trl|GRPOTrainer GRPOConfig|0.16.1>0.11.4||
+GRPOTrainer|_get_per_token_logps||0.16.1<0.25.1|_get_per_token_logps_and_entropies
 trl|SFTConfig ORPOTrainer KTOTrainer TrlParser|0.11.4>0.7.11||
 trl|DataCollatorForCompletionOnlyLM||0.16.1<0.25.1|
 trl.core|LengthSampler||0.16.1<0.25.1*|
@@ -210,7 +211,12 @@ configurations and tokenizers of transformers. Measured on the wheels of PyPI (1
 _IMPORTED = re.compile(r"cannot import name '(?P<name>\w{1,80})' from '(?P<module>[\w.]{1,100})'")
 _ASKED = re.compile(r"module '(?P<module>[\w.]{1,100})' has no attribute '(?P<name>\w{1,80})'")
 _OF_AN_OBJECT = re.compile(r"'(?P<module>\w{1,80})' (?:object )?has no attribute '(?P<name>\w{1,80})'")
-_OF_CLASSES = {"DynamicCache": "transformers", "Trainer": "pytorch_lightning", "LightningModule": "pytorch_lightning"}
+_OF_CLASSES = {
+    "DynamicCache": "transformers",
+    "Trainer": "pytorch_lightning",
+    "LightningModule": "pytorch_lightning",
+    "GRPOTrainer": "trl",
+}
 _MODULE = re.compile(r"No module named '(?P<module>[\w.]{1,100})'")
 
 

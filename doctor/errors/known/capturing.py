@@ -231,4 +231,33 @@ ROWS = (
         likely=True,
         general=True,
     ),
+    KnownError(
+        id="autotuning-without-choices",
+        pattern=r"NoValidChoicesError|No choices to select(?:, please consider|\b)|no valid (?:triton )?config[^\n]{0,60}(?:autotun|flex)",
+        cause="torch.compile tries several kernels for one operation and chooses the fastest (max_autotune, flex_attention); here none was left: the backends that are allowed have none for these shapes and types, or each failed on this GPU (the lines above say how, mostly shared memory)",
+        remedy="Let torch's own kernels take part: TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS=ATEN,TRITON, or mode='default' in place of max-autotune. flex_attention: smaller blocks, kernel_options={'BLOCK_M': 32, 'BLOCK_N': 32} (with BLOCK_M1, BLOCK_N1, BLOCK_M2, BLOCK_N2 for backward), and a newer torch",
+        says=(
+            "torch._inductor.exc.InductorError: LoweringException: NoValidChoicesError: No choices to select, please consider adding ATEN into max_autotune_gemm_backends config",
+        ),
+        sources=(torch_file("torch/_inductor/select_algorithm.py"),),
+        likely=True,
+    ),
+    KnownError(
+        id="sizes-that-inductor-compares",
+        pattern=r"cannot determine truth value of Relational(?:: (?P<expression>[^\n]{1,60}))?",
+        cause="A defect of torch.compile with sizes that it keeps open: it asks of two of them which is larger ({expression}), and cannot know",
+        remedy="Upgrade torch. Until then fix the sizes: torch.compile(..., dynamic=False), torch._dynamo.mark_static(x, dim), inputs padded to a few lengths; or leave that part out (torch.compiler.disable). flex_attention: lengths that are multiples of 128, and block masks made for them",
+        says=("LoweringException: TypeError: cannot determine truth value of Relational: 128*s1 < s0",),
+        sources=("the wording of sympy, sympy/core/relational.py, by knowledge of it, 2026-11-27",),
+        likely=True,
+    ),
+    KnownError(
+        id="graph-not-cached",
+        pattern=r"BypassFxGraphCache|BypassAOTAutogradCache|fx graph cache unable to (?:load|save)|fx_graph_cache_bypass",
+        cause="Inductor does not put this compiled graph into its cache, since it holds something that the cache cannot describe; it is compiled anew in each process",
+        remedy="Nothing has to be done, if it stands in the log alone; where an exception follows, that one is the reason. A newer torch caches more",
+        level="warning",
+        says=("torch._inductor.codecache.BypassFxGraphCache: Can't cache HigherOrderOperators",),
+        sources=(torch_file("torch/_inductor/codecache.py"),),
+    ),
 )

@@ -58,7 +58,7 @@ SAVED_ON_GPU = (
         "This process is to run on the CPU (or Apple's or another GPU), and the file is loaded as it was saved",
         "there is no NVIDIA GPU here",
         "torch.load(FILE, map_location='cpu') in the line that the trace names (a package: its option device='cpu', or map_location there); then .to('mps') or 'xpu' where there is one",
-        seen=r"/Users/|[Mm]ac|mps",
+        seen=r"/Users/|\b[Mm]ac(?:[Oo][Ss]|[Bb]ook)?\b|mps",
         checks=("torch-other-vendor",),
     ),
     Cause(

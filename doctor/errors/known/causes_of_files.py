@@ -62,7 +62,7 @@ SAVED_OBJECTS = (
     Cause(
         "The repository or package whose class it is, is of another release or fork, or another folder of that name is found first",
         "python -c 'import MODULE; print(MODULE.__file__)' shows which is taken; the class is missing in that file",
-        "run it in the clone that the file belongs to, at the release of its time (YOLOv5 files: git pull, or torch.hub with force_reload=True); no second folder `models` or `utils` on PYTHONPATH",
+        "run it in the clone that the file belongs to, at the release of its time (YOLOv5 files: git pull, or torch.hub with force_reload=True; a package as transformers: the release that saved it, pip install 'transformers==N'); no second folder `models` or `utils` on PYTHONPATH",
         seen=r"models|utils|module '(?!__main__|torch)",
     ),
     Cause(

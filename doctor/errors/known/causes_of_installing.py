@@ -92,7 +92,7 @@ NO_SOLUTION = (
         "Two packages ask for different releases of a third one (often torch, numpy, transformers, protobuf)",
         "two lines below end with the same name and ranges that do not meet (A depends on X==1, B depends on X>=2)",
         "take the release of A or B that goes with the other: install both without pins in a fresh environment and see what is taken; if there is none, one environment for each",
-        seen=r"depends on|and .{1,80} requires|conflicting dependencies|The conflict is caused by",
+        seen=r"depends on|and .{1,80} requires|The conflict is caused by",
     ),
     Cause(
         "A pin in the file or command excludes what a package needs",

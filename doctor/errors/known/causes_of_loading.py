@@ -196,7 +196,7 @@ FILE_NOT_WHOLE = (
         "It is whole and of another format than the one it is read as (safetensors, TorchScript, ONNX, Keras, a tar, a folder)",
         "file FILE and its ending; head -c 4 FILE: PK is torch's zip, 80 is a pickle, { behind eight bytes safetensors",
         "read it as what it is: safetensors.torch.load_file, torch.jit.load, onnx.load; files of transformers 5 and newer are safetensors",
-        seen=r"safetensors|invalid load key|TF 2\.0|magic number|not a ZIP",
+        seen=r"safetensors(?!_rust)|invalid load key, '(?![<v])|TF 2\.0|magic number|not a ZIP",
     ),
     Cause(
         "It was being written: the program that saves stopped, its disk was full, or another rank read too early",

@@ -201,7 +201,7 @@ ROCM_FAILED = (
         "Memory ran out, or the card hung",
         "rocm-smi while it runs; sudo dmesg | grep -i amdgpu shows a reset, ring timeout or page fault",
         "smaller batch; newer kernel and linux-firmware; several cards: NCCL_P2P_DISABLE=1, iommu=pt",
-        seen=r"[Oo]ut of memory|OUT_OF_MEMORY|OutOfMemory|hang|Hang|reset",
+        seen=r"[Oo]ut of memory|OUT_OF_MEMORY|OutOfMemory|ALLOC_FAILED|hang|Hang|reset",
     ),
 )
 

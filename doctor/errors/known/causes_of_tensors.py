@@ -102,7 +102,7 @@ SHAPES_DO_NOT_BROADCAST = (
         "Images have another number of channels (alpha, grey)",
         "4 against 3, or 1 against 3, at dimension 0 or 1; Normalize or ToTensor in the trace",
         "Image.open(f).convert('RGB'); Normalize((0.5,), (0.5,)) for grey ones",
-        seen=r"[Nn]ormalize|\b[14]\b[^\n]{0,60}\b3\b|\b3\b[^\n]{0,60}\b[14]\b",
+        seen=r"[Nn]ormalize|\([14]\)[^\n(]{0,60}\(3\)|\(3\)[^\n(]{0,60}\([14]\)|\[[14], \d[^\n\[]{0,40}\[3, |\[3, \d[^\n\[]{0,40}\[[14], ",
     ),
     Cause(
         "Weights, a latent or an adapter of another model are used with this one",
@@ -131,10 +131,10 @@ WEIGHTS_DIFFER = (
         seen=r"\"module\.|_orig_mod|_checkpoint_wrapped_module|\"state_dict\"|\"optimizer\"|\"epoch\"|loading state_dict for (?:DataParallel|DistributedDataParallel)",
     ),
     Cause(
-        "A library of another release builds the model: it renamed, added or dropped parts (text_model.embeddings.position_ids went with transformers 4.31, in_proj to q_proj, weight_g to parametrizations)",
+        "A library of another release builds the model: it renamed, added or dropped parts (position_ids of the embeddings, attn.bias and attn.masked_bias of GPT-2 went with transformers 4.31, in_proj to q_proj, weight_g to parametrizations)",
         "few names, of buffers or renamed parts (position_ids, relative_position_index, num_batches_tracked, parametrizations.weight.original0)",
         "install the release that the program names (old Stable Diffusion code: transformers 4.30 or older), or remove those names: sd.pop('...position_ids', None)",
-        seen=r"position_ids|relative_position_index|num_batches_tracked|parametrizations|weight_g|attn_mask|inv_freq|rotary",
+        seen=r"position_ids|\.attn\.(?:masked_)?bias|relative_position_index|num_batches_tracked|parametrizations|weight_g|attn_mask|inv_freq|rotary",
     ),
     Cause(
         "It is the file of another model, size or version than the configuration builds (a base or large model, v1 or v2, ViT-B or ViT-H, another --arch)",
@@ -199,7 +199,7 @@ NOT_A_TENSOR = (
         "A size is a float or NumPy number (n / 2), or an option of another type than this release takes",
         "`must be int, not float`, `tuple of ints`, or `invalid combination of arguments` with float, str or NoneType among them",
         "int(n // 2), int(x) for NumPy's; padding='same' needs torch 1.9; the signature: python -c 'import torch; help(torch.nn.functional.NAME)'",
-        seen=r"(?:must be|got)[^\n]{0,60}(?:float|numpy|tuple of ints|str)",
+        seen=r"(?:must be|got)[^\n]{0,60}(?:float|numpy|tuple of ints|tuple, str)|must be \w{1,20}, not str",
     ),
 )
 
@@ -234,7 +234,7 @@ NOT_NUMBERS = (
         "Half precision overflows: the model was trained in bfloat16 or float32 and runs in float16, or its VAE does",
         "it is gone in float32 (--no-half, torch_dtype=torch.float32) or bfloat16",
         "torch_dtype=torch.bfloat16 where the GPU has it, else float32; Stable Diffusion: --no-half-vae, another VAE (sdxl-vae-fp16-fix), --upcast-sampling; GTX 16xx: --no-half",
-        seen=r"Half|half|float16|fp16|vae|VAE|Unet|NansException|probability tensor|generate",
+        seen=r"Half|half|float16|fp16|vae|VAE|Unet|NansException|generate",
     ),
     Cause(
         "Training diverged, or a step is no number by itself (log or division of 0, sqrt at 0, an empty mean)",

@@ -328,4 +328,43 @@ ROWS = (
         sources=(torch_file("torch/ao/quantization/qconfig.py"), torch_file("torch/lib/libtorch_cpu.so")),
         likely=True,
     ),
+    KnownError(
+        id="tiny-cuda-nn-inputs",
+        pattern=r"input\.size\(1\) == n_input_dims\(\)",
+        cause="A network or encoding of tiny-cuda-nn (tinycudann) got another number of columns than it was made with (n_input_dims)",
+        remedy="Print x.shape before it: it takes [batch, n_input_dims] and nothing else, so flatten all leading dimensions (x.view(-1, 3)), and give n_input_dims what the encoding before it puts out (encoding.n_output_dims). A checkpoint or configuration of another model has another number",
+        says=("RuntimeError: input.size(1) == n_input_dims() check failed",),
+        sources=(
+            "github.com/NVlabs/tiny-cuda-nn, bindings/torch/tinycudann/bindings.cpp, by knowledge of it, 2026-11-27",
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="tiny-cuda-nn-architecture",
+        pattern=r"Could not find compatible tinycudann extension for compute capability (?P<value>\d{1,3})|Unknown compute capability\. Ensure PyTorch with CUDA support is installed|Insufficient compute capability \d",
+        cause="tiny-cuda-nn is not built for this GPU (its compute capability stands in the message, {value}): it was built on another machine, for other GPUs, or not at all",
+        remedy="Build it again for this GPU: TCNN_CUDA_ARCHITECTURES=86 (the number in the message) python -m pip install --no-build-isolation --no-cache-dir --force-reinstall 'git+https://github.com/NVlabs/tiny-cuda-nn#subdirectory=bindings/torch', with the toolkit of torch's CUDA; where no GPU is seen (docker build), that variable is a must",
+        command="python -c 'import torch; print(torch.cuda.get_device_capability())'",
+        checks=("gpu-architecture",),
+        says=("OSError: Could not find compatible tinycudann extension for compute capability 86.",),
+        sources=(
+            "github.com/NVlabs/tiny-cuda-nn, bindings/torch/tinycudann/modules.py, by knowledge of it, 2026-11-27",
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="four-bits-not-quantized",
+        pattern=r"'NoneType' object has no attribute 'absmax'|FP4 quantization state not initialized|4bit quantization state not initialized",
+        cause="A layer in 4 bits (bitsandbytes) is used before its weights were quantized, which happens as they move to the GPU; or its quantization state was lost",
+        remedy="Load with BitsAndBytesConfig and device_map='auto' (or {'': 0}), or call model.to('cuda') before the first pass; no layer on the CPU or meta device (a model that does not fit is offloaded: take a smaller one). State lost: after copying, merging or wrapping weights by hand (FSDP, deepcopy, load_state_dict): use the library's own functions, with the newest bitsandbytes, accelerate and peft",
+        command="python -m pip install -U bitsandbytes accelerate peft transformers",
+        says=(
+            "AttributeError: 'NoneType' object has no attribute 'absmax'",
+            "FP4 quantization state not initialized. Please call .cuda() or .to(device) on the LinearFP4 layer first.",
+        ),
+        sources=(
+            "github.com/bitsandbytes-foundation/bitsandbytes, bitsandbytes/nn/modules.py, by knowledge of it, 2026-11-27",
+        ),
+        likely=True,
+    ),
 )

@@ -165,7 +165,7 @@ ROWS = (
         id="library-object-attribute",
         causes=NOT_IN_THE_PACKAGE,
         reads=read_library_name,
-        pattern=r"'(?P<part>\w{0,40}(?:Tokenizer(?:Fast)?|ForCausalLM|ForConditionalGeneration|TrainingArguments|DiffusionPipeline)|(?:Dynamic|Static)Cache|MixedPrecisionPolicy|MixedPrecision|AcceleratorState|(?:DeepSpeed|FullyShardedDataParallel)Plugin|GenerationConfig|(?:Llama|Qwen\d?|Mistral|Gemma\d?|Phi\d?|Bert|T5|Whisper|CLIP)\w{0,20}(?:Config|Attention|Model))' "
+        pattern=r"'(?P<part>\w{0,40}(?:Tokenizer(?:Fast)?|ForCausalLM|ForConditionalGeneration|TrainingArguments|DiffusionPipeline)|(?:Dynamic|Static)Cache|MixedPrecisionPolicy|MixedPrecision|AcceleratorState|GRPOTrainer|(?:DeepSpeed|FullyShardedDataParallel)Plugin|GenerationConfig|(?:Llama|Qwen\d?|Mistral|Gemma\d?|Phi\d?|Bert|T5|Whisper|CLIP)\w{0,20}(?:Config|Attention|Model))' "
         r"object has no attribute '(?P<name>\w{1,80})",
         cause="{part} is a class of a library (torch, transformers, accelerate, diffusers), and the release that is installed has no {name}: what asks for it (another library, a model's own code from the hub, the program) was written for another release",
         remedy="The last `File` lines of the traceback name who asks. A library: upgrade it together with the other in one command (python -m pip install -U torch transformers accelerate peft trl). Code of a model (transformers_modules, trust_remote_code): the release of transformers in the model's config.json (transformers_version). FSDP: MixedPrecisionPolicy belongs to FSDP 2, MixedPrecision to FSDP 1; fsdp_version has to be the one that the trainer supports",

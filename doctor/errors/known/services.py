@@ -295,8 +295,9 @@ ROWS = (
     ),
     KnownError(
         id="module-of-older-torch",
-        pattern=r"'(?P<module>Upsample|GELU|Conv2d|SiLU|BatchNorm2d|MultiheadAttention|TransformerEncoder\w{0,6}|Linear|LayerNorm|ReLU6?|AvgPool2d|Sequential|Dropout|Embedding|InstanceNorm2d|ConvTranspose2d)' object has no attribute '(?P<name>recompute_scale_factor|approximate|_non_persistent_buffers_set|padding_mode"
-        r"|_backward_pre_hooks|_forward_pre_hooks_with_kwargs|_load_state_dict_post_hooks|_forward_hooks_with_kwargs|_is_full_backward_hook|batch_first|enable_nested_tensor|_reversed_padding_repeated_twice|_modules_to_load|_backward_hooks|_state_dict_pre_hooks|ceil_mode|divisor_override|_forward_hooks_always_called)'",
+        pattern=r"'(?P<module>Upsample|GELU|Conv2d|SiLU|BatchNorm2d|MultiheadAttention|TransformerEncoder\w{0,6}|Linear|LayerNorm|ReLU6?|AvgPool2d|Sequential|Dropout|Embedding|InstanceNorm2d|ConvTranspose2d)' object has no attribute '(?P<name>recompute_scale_factor|approximate|padding_mode"
+        r"|batch_first|enable_nested_tensor|_reversed_padding_repeated_twice|_modules_to_load|_backward_hooks|ceil_mode|divisor_override)'"
+        r"|'(?P<module2>\w{1,60})' object has no attribute '(?P<name2>_non_persistent_buffers_set|_backward_pre_hooks|_forward_pre_hooks_with_kwargs|_load_state_dict_post_hooks|_forward_hooks_with_kwargs|_is_full_backward_hook|_state_dict_pre_hooks|_forward_hooks_always_called)'",
         cause="The file holds whole modules that another torch saved; the {module} of this torch expects {name}, which those do not have",
         remedy="Build the model from its code and load its weights only (state_dict), or load it with the torch that saved it and save the state_dict there; where it is one attribute, set it on those modules (module.{name} = None)",
         says=("AttributeError: 'Upsample' object has no attribute 'recompute_scale_factor'",),

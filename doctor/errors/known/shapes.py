@@ -71,7 +71,7 @@ _GRADIENT_SHAPE = (
         "Sizes did not fit in the forward pass already and were broadcast, or differ over GPUs or in the last batch",
         "print the shapes of both operands in that forward line",
         "equal shapes, drop_last=True, the loss of each replica with .mean()",
-        seen=r"Add|Mul|Mm|Addmm|Sub|Div",
+        seen=r"(?:Add|Mul|Sub|Div)Backward",
     ),
 )
 

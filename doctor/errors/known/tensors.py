@@ -246,4 +246,17 @@ ROWS = (
         "self.rnn.flatten_parameters() at the beginning of forward; it costs memory only",
         "UserWarning: RNN module weights are not part of single contiguous chunk of memory. This means they need to be compacted at every call",
     ),
+    KnownError(
+        id="tensor-with-another-object",
+        causes=NOT_A_TENSOR,
+        pattern=r"unsupported operand type\(s\) for (?P<name>[^\s:]{1,12}): '(?P<left>Tensor|Parameter|numpy\.ndarray)' and '(?P<right>[\w.]{1,40})'|unsupported operand type\(s\) for (?P<name2>[^\s:]{1,12}): '(?P<left2>[\w.]{1,40})' and '(?P<right2>Tensor|Parameter)'",
+        cause="A tensor or array is combined with what it cannot be combined with: {left} {name} {right}",
+        remedy="See which of the two is not what the program means it to be: print(type(x)) before that line. An array and a tensor: torch.from_numpy(a) (then .to(x.device)), or x.detach().cpu().numpy(); in place (a *= x) only with one kind on both sides",
+        says=(
+            "TypeError: unsupported operand type(s) for *=: 'numpy.ndarray' and 'Tensor'",
+            "TypeError: unsupported operand type(s) for +: 'Tensor' and 'NoneType'",
+        ),
+        sources=("python.org, Data model, numeric types, by knowledge of it, 2026-11-27",),
+        likely=True,
+    ),
 )

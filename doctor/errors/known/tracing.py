@@ -211,13 +211,26 @@ ROWS = (
     ),
     KnownError(
         id="onnx-export-failed",
-        pattern=r"Failed to export the model (with torch\.export|to ONNX)|torch\.onnx\._internal\.exporter\._errors\.\w{1,40}|ONNX export failed|OnnxExporterError|Failed to decompose the FX graph|Could not export Python function|SymbolicValueError|onnx\.export.{0,40}OrtExport",
+        pattern=r"Failed to export the model (with torch\.export|to ONNX)|torch\.onnx\._internal\.exporter\._errors\.\w{1,40}|Failed to decompose the FX graph|Could not export Python function|onnx\.export.{0,40}OrtExport",
         cause="torch.onnx.export could not capture the model or has no ONNX form for one of its operators; the lines that begin with a cross, or the inner exception, name it",
         remedy="Follow its advice (it tries strict and non-strict export); rewrite the operation that is named, or export with dynamo=False, as before torch 2.9",
         says=(
             "torch.onnx._internal.exporter._errors.TorchExportError: Failed to export the model with torch.export. This is step 1/3 of exporting the model to ONNX.",
         ),
         sources=(torch_file("torch/onnx/_internal/exporter/_core.py"),),
+        likely=True,
+    ),
+    KnownError(
+        id="onnx-export-traced-failed",
+        pattern=r"ONNX export failed|OnnxExporterError|SymbolicValueError|Unsupported: ONNX export of|Couldn't export (?:operator|Python operator) (?P<name>[\w:.]{1,60})",
+        cause="torch.onnx.export, in the older form that traces with TorchScript (the default before torch 2.9), could not turn an operation of the model into ONNX ({name}); the message names it and says why",
+        remedy="An operator that it does not have: a higher opset_version (17), a newer torch, or torch.onnx.export(..., dynamo=True) from torch 2.5 on. A size or argument that has to be a number: int(x.shape[2]), fixed input sizes. An in-place step or a Python function of one's own (`prim::PythonOp`): write that step with torch's operators, or give it a symbolic (torch.onnx.register_custom_op_symbolic)",
+        says=(
+            "RuntimeError: ONNX export failed: Couldn't export operator aten::adaptive_avg_pool2d",
+            "RuntimeError: ONNX export failed: Couldn't export Python operator SwishImplementation",
+            "RuntimeError: Unsupported: ONNX export of instance_norm for unknown channel size.",
+        ),
+        sources=(torch_file("torch/onnx/_internal/torchscript_exporter"),),
         likely=True,
     ),
     KnownError(

@@ -40,12 +40,13 @@ _OPTIMIZER_STATE = (
         "The model has other parameters than the one that was saved: layers were added, frozen, or filtered otherwise",
         "len(optimizer.param_groups[i]['params']) differs from len(state['param_groups'][i]['params'])",
         "build model and optimizer as they were when it was saved, in the same order of freezing and grouping; or start the optimizer anew and load the model's weights only",
+        seen=r"contains a parameter group that doesn",
     ),
     Cause(
         "Groups are formed otherwise: another optimizer, library or number of groups (weight decay, LoRA, ZeRO, FSDP)",
         "len(optimizer.param_groups) differs from len(state['param_groups'])",
         "the release and options of the run that saved it; FSDP and DeepSpeed: their own functions for optimizer states; transformers: remove optimizer.pt from the checkpoint to go on with the weights alone",
-        seen=r"number of parameter groups|deepspeed|fsdp|trainer",
+        seen=r"different number of parameter groups",
     ),
 )
 
