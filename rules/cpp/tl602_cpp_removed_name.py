@@ -71,7 +71,7 @@ def _uses(view: TextView, project: Project, branches: Branches) -> Iterator[tupl
         known = table.gone(item.spellings)
         if known is None or not branches.may_compile(item.span.start):
             continue
-        if not project.once(_defines, known[0].rpartition("::")[2]):
+        if not project.once(_defines_in, known[0]):
             yield (*known, item.span)
     for match in _PLAIN.finditer(view.code):
         name = match[0]
@@ -127,12 +127,17 @@ def _definition(name: str) -> re.Pattern[str]:
     )
 
 
-def _defines(project: Project, name: str) -> bool:
-    """Whether the project has a name of its own that is spelled like that."""
-    for place in project.mentions(name):
-        path, _, line = place.rpartition(":")
-        lines = project.data(path).decode("utf-8", "replace").splitlines()
-        if _definition(name).search(lines[int(line) - 1] if int(line) <= len(lines) else ""):
+def _defines_in(project: Project, qualified: str) -> bool:
+    """Whether a file of the project that opens the outermost namespace of a qualified name defines such a name."""
+    outermost, name = qualified.partition("::")[0], qualified.rpartition("::")[2]
+    return _defines(project, name, rf"\bnamespace\s+{outermost}\b" if outermost != name else "")
+
+
+def _defines(project: Project, name: str, beside: str = "") -> bool:
+    """Whether the project has a name of its own that is spelled like that, in a file that holds the pattern `beside`."""
+    for path in dict.fromkeys(place.rpartition(":")[0] for place in project.mentions(name)):
+        text = project.data(path).decode("utf-8", "replace")
+        if re.search(beside, text) and any(map(_definition(name).search, text.splitlines())):
             return True
     return False
 

@@ -13,8 +13,9 @@ _MEANT_FOR = lazy_pattern(
     r"(?<![\w-])cuda[ -]?(?:toolkit |version |v)?\d+(?:\.\d+)?|\bdrivers?\b|\bcompute capability\b|\b(?:[GR]TX|Tesla) ?\d*|\b[VAHP]100\b",
     re.IGNORECASE,
 )
+_FAILS = r"(?:\bincompatible|(?:\bnot|n['\u2019]t|\bno longer)(?: yet)? (?:support|compatible|work))"
 _REMEDY = lazy_pattern(
-    r"\bdown-?grad(?:e|es|ed|ing)\b|\bincompatible\b|\bwork-?around\b|\b(?:n[o']t|no longer)(?: yet)? (?:support|compatible|work)",
+    rf"\bdown-?grad(?:e|es|ed|ing)\b|(?:torch|cuda)\b[^.]{{0,60}}{_FAILS}|{_FAILS}[^.]{{0,60}}(?:torch|cuda)\b",
     re.IGNORECASE,
 )
 _ITEM = lazy_pattern(r"\s*(?:[-*+]|\d+[.)])\s+")

@@ -123,14 +123,19 @@ def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[ImageLine]:
 
 def _filled_in(view: TextView, name: str, span: Span, stage: int) -> ImageLine | None:
     """The image of CUDA whose name or tag has values of the variables of a container file; other images have a version to exchange."""
-    used = [match["name"] for match in _FILLED.finditer(name)] if view.kind == "dockerfile" else []
-    given = {item.name: item for item in reversed(assignments(view)) if item.name in used}
-    if not used or not given.keys() >= set(used):
+    used = {match["name"] for match in _FILLED.finditer(name)} if view.kind == "dockerfile" else set()
+    if not used:
+        return None
+    first = stages(view)[0]  # a FROM sees what ARG says above all of them
+    given = {item.name: item for item in reversed(assignments(view)) if item.name in used and item.span.start < first}
+    if given.keys() != used:
         return None
     image = image_named(_FILLED.sub(lambda match: given[match["name"]].value, name), span, stage)
-    if image is None or image.kind != "cuda":
+    if image is None or image.kind != "cuda" or image.cuda is None:
         return None
-    return replace(image, told=given[used[0]].span)
+    digits = ".".join(map(str, image.cuda))
+    told = next((item for item in given.values() if digits in item.value), None)
+    return replace(image, told=told.span) if told is not None else None
 
 
 def _pair(text: str) -> tuple[int, int]:

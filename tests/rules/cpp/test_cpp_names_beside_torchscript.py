@@ -49,3 +49,5 @@ def test_a_removed_name_that_the_project_defines_itself_is_its_own(tmp_path: Pat
     beside.mkdir()
     assert [item.code for item in all_findings(analyse_files(alone, {"a.cpp": use}))] == ["TL602"]
     assert all_findings(analyse_files(beside, {"a.cpp": use, "deploy.h": own})) == []
+    another = own.replace("namespace torch {", "namespace mine {")
+    assert [item.code for item in all_findings(analyse_files(alone, {"a.cpp": use, "mine.h": another}))] == ["TL602"]

@@ -390,3 +390,34 @@ def test_a_companion_beside_an_open_torch_moves_for_review_and_is_compared_with_
     assert "of torch 2.15" not in (finding.help or "")
     known = run(tmp_path, {"requirements.txt": f"{torch}\n{companion}\n"}, unsafe=False, machine=H100)
     assert written(known) == {"requirements.txt": f"{torch}\ntorchvision==0.29.2\n"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("It doesn't support torch 2.6; use:", False),
+        ("If it crashes, downgrade to", False),
+        ("PyTorch 2.x is not compatible with it, so:", False),
+        ("Windows is not supported. Install:", True),
+        ("Older releases are incompatible with our code, so use this one:", True),
+    ],
+)
+def test_an_old_command_is_left_alone_where_the_page_says_that_a_newer_torch_does_not_do(
+    words: str, told: bool, tmp_path: Path
+) -> None:
+    result = run(tmp_path, {"README.md": f"{words}\n```\npip install torch==1.13.1\n```\n"})
+    assert bool(left(result, "TL309") or written(result)) is told
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("ARG HUB=nvidia\nARG CUDA=11.8.0\nFROM ${HUB}/cuda:${CUDA}-devel-ubuntu22.04\n", 2),
+        ("ARG CUDA\nFROM nvidia/cuda:${CUDA}-devel-ubuntu22.04\nENV CUDA=11.8.0\n", None),
+    ],
+)
+def test_an_image_has_the_cuda_of_an_argument_above_it_and_is_told_there(
+    text: str, line: int | None, tmp_path: Path
+) -> None:
+    found = left(run(tmp_path, {"Dockerfile": f"{text}RUN pip install torch==2.15.0\n"}), "TL302")
+    assert [text.count("\n", 0, finding.span.start) + 1 for finding in found] == ([line] if line else [])
