@@ -18,7 +18,8 @@ _IMPORT = lazy_pattern(
 )
 _COMPUTING = tuple(
     "import_module __import__ spec_from_file_location runpy load_entry_point iter_entry_points entry_points locate "
-    "instantiate get_class get_method exec _target_".split()
+    "instantiate get_class get_method exec _target_ resolve_name walk_packages iter_modules find_spec exec_module load_module "
+    "SourceFileLoader stevedore pluggy".split()
 )
 _NAME = lazy_pattern(rb"(?:^|,)\s*([\w.]+)")
 _NOISE = lazy_pattern(rb"#[^\n]*|[()\\]")

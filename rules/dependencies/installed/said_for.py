@@ -15,7 +15,7 @@ _MEANT_FOR = lazy_pattern(
 )
 _FAILS = r"(?:\bincompatible|(?:\bnot|n['\u2019]t|\bno longer)(?: yet)? (?:support|compatible|work))"
 _REMEDY = lazy_pattern(
-    rf"\bdown-?grad(?:e|es|ed|ing)\b|(?:torch|cuda)\b[^.]{{0,60}}{_FAILS}|{_FAILS}[^.]{{0,60}}(?:torch|cuda)\b",
+    rf"\bdown-?grad(?:e|es|ed|ing)\b|(?:torch|cuda)\b(?:[^.]|\.\S){{0,60}}{_FAILS}|{_FAILS}[^.:]{{0,60}}(?:torch|cuda)\b",
     re.IGNORECASE,
 )
 _ITEM = lazy_pattern(r"\s*(?:[-*+]|\d+[.)])\s+")

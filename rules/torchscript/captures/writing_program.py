@@ -50,7 +50,7 @@ def _only_writes(context: Context) -> bool:
     calls = [node for node in walk(view.tree) if isinstance(node, ast.Call)]
     saves = [call for call in calls if _writes(view, call)]
     own = {node.name for node in walk(view.tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    return bool(saves) and not any(_does_more(call, own) for call in calls if call not in saves)
+    return bool(saves) and not any(_does_more(view, call, own) for call in calls if call not in saves)
 
 
 def _is_guard(statement: ast.stmt) -> bool:
@@ -77,7 +77,10 @@ def _writes(view: ModuleView, call: ast.Call) -> bool:
     return isinstance(value, ast.Call) and view.certain_name(value.func) in _MAKERS
 
 
-def _does_more(call: ast.Call, own: set[str]) -> bool:
+def _does_more(view: ModuleView, call: ast.Call, own: set[str]) -> bool:
     """Whether a call may do something that is wanted besides; functions of the file are read with it."""
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    return called not in _ONLY_MAKES | own and _MAKES.match(called) is None
+    # What nobody takes the result of does something, whatever its name says.
+    return called not in _ONLY_MAKES | own and (
+        _MAKES.match(called) is None or isinstance(view.parent(call), ast.Expr)
+    )

@@ -30,6 +30,8 @@ STAYS = {
     "it is part of a package": ({"tools/__init__.py": "", "tools/to_ts.py": PROGRAM}, True),
     "it sends what it wrote": ({"tools/to_ts.py": PROGRAM.replace("print('done')", "requests.put('https://models.example', data=b'')")}, True),
     "it logs what it wrote": ({"tools/to_ts.py": PROGRAM.replace("print('done')", "mlflow.log_artifact(args.out)")}, True),
+    "it packs what it wrote": ({"tools/to_ts.py": PROGRAM.replace("print('done')", "shutil.make_archive('release', 'zip', args.out)")}, True),
+    "it publishes by an object": ({"tools/to_ts.py": PROGRAM.replace("print('done')", "Publisher(args.out)")}, True),
     "it is no program": ({"tools/to_ts.py": PROGRAM.partition("\n\n\nif __name__")[0] + "\n"}, True),
 }  # fmt: skip
 
