@@ -197,7 +197,7 @@ ROWS = (
     ),
     KnownError(
         id="audio-file",
-        pattern=r"LibsndfileError|Error loading audio file: |Failed to open (?:the )?input|Error opening [^\n]{1,200}: (?:System error|Format not recognised|File contains data in an unknown format|Unspecified internal error)|Failed to open the input \"|Failed to decode audio|PySoundFile failed",
+        pattern=r"LibsndfileError|Error loading audio file: |Error opening [^\n]{1,200}: (?:System error|Format not recognised|File contains data in an unknown format|Unspecified internal error)|Failed to open the input \"|Failed to decode audio|PySoundFile failed",
         cause="The library that reads audio cannot open that file: it is not there (`System error`), is of a format that it does not know (mp3, m4a and video want FFmpeg), or is damaged",
         remedy="ls -l FILE and ffprobe FILE show which. Not there: the absolute path. Another format: ffmpeg -i FILE -ar 16000 -ac 1 out.wav, or FFmpeg and torchcodec installed for torchaudio 2.9 and newer",
         command="ffprobe FILE",

@@ -112,7 +112,7 @@ ROWS = (
     ),
     KnownError(
         id="operator-without-fake",
-        pattern=r"UnsupportedOperatorException: (?P<operator>[\w.:]{1,100})|[Tt]here was no fake impl registered for|no fake impl(?:ementation)? (?:registered )?for|[Uu]nsupported operator: (?P<operator2>[\w.:]{3,100})",
+        pattern=r"UnsupportedOperatorException: (?P<operator>[\w.:]{1,100})|[Tt]here was no fake impl registered for|no fake impl(?:ementation)? (?:registered )?for|[Uu]nsupported operator: (?P<operator2>\w{1,40}(?:::|\.)[\w.:]{1,80})",
         cause="torch.compile or export does not know the shape of the result of {operator}: the operator has no fake (meta) implementation in what is loaded",
         remedy="One of a package's: import that package before compiling and upgrade it (newer releases register it), or leave its call out: @torch.compiler.disable on the function. One's own: @torch.library.register_fake('NAMESPACE::NAME'). One of torch's (aten.): upgrade torch, or write that step otherwise",
         says=(
@@ -123,7 +123,7 @@ ROWS = (
     ),
     KnownError(
         id="dynamo-unsupported",
-        pattern=r"torch\._dynamo\.exc\.Unsupported|\bUnsupported: (?:call_|Tensor\.|Data|data|Dynamic|dynamic|Attempted|Unsupported|Graph break|generic|skip|inline|'skip|'inline|TorchDynamo|torch\.)",
+        pattern=r"torch\._dynamo\.exc\.Unsupported|\bUnsupported: (?:call_|Tensor\.|[Dd]ata[- ]dependent|[Dd]ynamic (?:control|shape|slic)|Attempted|Unsupported|Graph break|generic|skip|inline|'skip|'inline|TorchDynamo|torch\.)",
         cause="torch.compile(fullgraph=True) or torch.export met Python that it cannot capture; the text behind it says which",
         remedy="The lines behind `from user code:` name the place; TORCH_LOGS=graph_breaks lists all such places",
         command="TORCH_LOGS=graph_breaks python PROGRAM",
@@ -199,7 +199,7 @@ ROWS = (
     ),
     KnownError(
         id="onnx-wants-a-constant",
-        pattern=r"Unsupported: ONNX export of \w{1,40} in opset|ONNX export[^\n]{0,80}(?:must be (?:a )?constant|input size not accessible|not accessible)|\(output_size\) indexing|Failed to export an ONNX attribute '?(?P<name>[\w:]{1,40})|Expected (?:a )?constant [^\n]{0,40}for symbolic|must be constant|convolution for kernel of unknown shape|Attention using SDPA can not be traced with torch\.jit\.trace",
+        pattern=r"Unsupported: ONNX export of \w{1,40} in opset|ONNX export[^\n]{0,80}(?:must be (?:a )?constant|input size not accessible|not accessible)|\(output_size\) indexing|Failed to export an ONNX attribute '?(?P<name>[\w:]{1,40})|Expected (?:a )?constant [^\n]{0,40}for symbolic|convolution for kernel of unknown shape|Attention using SDPA can not be traced with torch\.jit\.trace",
         cause="The older ONNX exporter wants a size, padding or other argument as a number, and the model computes it while it runs (from x.shape, another tensor, a parameter)",
         remedy="torch.onnx.export(..., dynamo=True) keeps computed sizes. With the older one: opset_version=11 or newer (17), plain numbers (int(x.shape[2]), F.interpolate with scale_factor or a fixed size, AdaptiveAvgPool2d(1)), no dynamic axes for that dimension, or onnxsim afterwards",
         says=(

@@ -60,6 +60,7 @@ ROWS = (
             thread("lucidrains/enformer-pytorch", 55, "2026-06-26"),
             thread("huggingface/transformers", 36321, "2025-02-21"),
         ),
+        likely=True,
     ),
     KnownError(
         id="tokenizer-of-transformers-five",

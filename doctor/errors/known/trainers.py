@@ -39,10 +39,11 @@ ROWS = (
             thread("norse/norse", 369, "2023-07-17"),
             thread("schmidt-ju/crat-pred", 2, "2023-02-09"),
         ),
+        likely=True,
     ),
     KnownError(
         id="number-written-as-float",
-        pattern=r"invalid literal for int\(\) with base 10: '\d{1,15}\.\d{1,4}'|invalid literal for int\(\) with base 10: '\d{1,4}(?:\.\d{1,4})?e\+?\d{1,3}'",
+        pattern=r"invalid literal for int\(\) with base 10: '\d{6,15}\.0'|invalid literal for int\(\) with base 10: '\d{1,4}(?:\.\d{1,4})?e\+?\d{1,3}'",
         cause="A setting that has to be a whole number was written as a float: accelerate's FSDP_MIN_NUM_PARAMS (its default, 1e8, in some releases), or another variable or argument",
         remedy="accelerate: fsdp_min_num_params: 100000000 in the configuration (or export FSDP_MIN_NUM_PARAMS=100000000), and a newer accelerate. Else look in the last File line which value is read, and write it without a point",
         command="export FSDP_MIN_NUM_PARAMS=100000000",
@@ -55,7 +56,7 @@ ROWS = (
     ),
     KnownError(
         id="onnxruntime-input",
-        pattern=r"Unexpected input data type\. Actual: ?\({1,2}(?P<name>[\w() ]{3,80}?)\){1,3} ?, ?expected: ?\({1,2}(?P<other>[\w() ]{3,80}?)\){1,3}|Invalid Feed Input Name|Invalid rank for input|Got invalid dimensions for input|Required inputs \(\[[^\]\n]{1,200}\]\) are missing|Missing Input: ",
+        pattern=r"Unexpected input data type\. Actual: ?\({1,2}(?P<name>[\w() ]{3,80}?)\){1,3} ?, ?expected: ?\({1,2}(?P<other>[\w() ]{3,80}?)\){1,3}|Invalid Feed Input Name|Invalid rank for input|Got invalid dimensions for input|Required inputs \(\[[^\]\n]{1,200}\]\) are missing|ONNXRuntimeError[^\n]{0,80}Missing Input: ",
         cause="ONNX Runtime was given another input than the model was exported with: another type (NumPy's default integers are int32 under older NumPy on Windows, its floats float64), name, number of dimensions or size",
         remedy="print([(i.name, i.shape, i.type) for i in session.get_inputs()]) and make the feed like it: x.astype(np.int64) for tokens, np.float32 (np.float16 for a model in half precision), the names in the list, a batch dimension (x[None]); a size that is fixed there: export again with dynamic_axes or dynamic_shapes",
         command="python -c \"import onnxruntime as o; print([(i.name, i.shape, i.type) for i in o.InferenceSession('MODEL.onnx', providers=['CPUExecutionProvider']).get_inputs()])\"",
