@@ -10,7 +10,7 @@ from torchlift.migrate.document import texts_in
 from torchlift.migrate.examine import Examiner, State
 from torchlift.migrate.fix.obstacles import Obstacles
 from torchlift.migrate.fix.withheld import Withheld
-from torchlift.migrate.notes import left_behind, notes_on, unanswered, why_min_torch
+from torchlift.migrate.notes import left_behind, notes_on, rested_on, unanswered, why_min_torch
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.outcomes import Applied, outcomes_of, unreadable_outcomes
 from torchlift.migrate.reading import KnownProject, result_of
@@ -65,6 +65,7 @@ def _result(
     failures = [*reading.all_failures, *start.failures, *obstacles.failures]
     told = [finding for outcome in outcomes.values() for finding in (*outcome.fixed, *outcome.left)]
     left = [finding for outcome in outcomes.values() for finding in outcome.left]
+    fixed = [finding for outcome in outcomes.values() for finding in outcome.fixed]
     nothing_found = result_of(options, failures)
     return replace(
         nothing_found,
@@ -73,7 +74,8 @@ def _result(
         suppressed=end.state.suppressed,
         notes=(
             *notes_on(end.state.kept, end.state.project),
-            *left_behind(finding for outcome in outcomes.values() for finding in outcome.fixed),
+            *rested_on(start.findings, fixed),
+            *left_behind(fixed),
             *unanswered(left, options.settings.torchscript),
             *why_min_torch(options, told),
             *nothing_found.notes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from torchlift.finding import Finding, Safety
@@ -75,6 +75,24 @@ def _about_tests(left: Iterable[Finding]) -> tuple[str, ...]:
 def left_behind(fixed: Iterable[Finding]) -> tuple[str, ...]:
     """What applied fixes leave as it is, although it speaks of what they changed."""
     return tuple(dict.fromkeys(finding.fix.leaves for finding in fixed if finding.fix and finding.fix.leaves))
+
+
+def rested_on(start: Mapping[str, Sequence[Finding]], fixed: Iterable[Finding]) -> tuple[str, ...]:
+    """What applied fixes rest on that became possible with others of the run, so that no report said it before.
+
+    Args:
+        start: findings by path, before any fix.
+        fixed: findings whose fixes were applied.
+    """
+    places: dict[str, dict[str, None]] = {}
+    for finding in fixed:
+        fix = finding.fix
+        before = (one for one in start.get(finding.path, ()) if one.code == finding.code)
+        if fix is None or fix.safety is not Safety.UNSAFE or any(one.safety is Safety.UNSAFE for one in before):
+            continue
+        said = f"{finding.code} {fix.title}: other fixes of this run made it possible. {finding.help or ''}".rstrip()
+        places.setdefault(said, {})[finding.path] = None
+    return tuple(f"{', '.join(paths)} {said}" for said, paths in places.items())
 
 
 def why_min_torch(options: RunOptions, findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -57,6 +57,7 @@ PLAN_FORMATS: tuple[PlanFormat, ...] = get_args(PlanFormat)
 )
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("-j", "--jobs", type=click.IntRange(min=0), help="Processes to use; 0 lets the amount of work decide.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every row of the text, which else fits two screens.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 def plan(
     paths: tuple[Path, ...],
@@ -71,6 +72,7 @@ def plan(
     allow_own_rules: bool,
     isolated: bool,
     jobs: int | None,
+    verbose: bool,
     color: Literal["auto", "always", "never"],
 ) -> None:
     """Say what it takes to leave TorchScript in PATHS (default: here): first the questions that only you can answer.
@@ -101,7 +103,7 @@ def plan(
         raise click.UsageError(str(error)) from None
     calm_collector()
     report = _drawn_up(named, _with_options(config, evidence, min_torch, exclude, jobs))
-    problems = _show(report, named, output_format, files, color)
+    problems = _show(report, named, output_format, files, color, verbose)
     if ask and report.questions:
         from torchlift.migrate.plan.ask import ask_and_write
 
@@ -164,6 +166,7 @@ def _show(
     output_format: PlanFormat,
     files: tuple[tuple[PlanFormat | None, Path], ...],
     color: Literal["auto", "always", "never"],
+    verbose: bool,
 ) -> list[str]:
     """Print and write the plan; a sentence for each file that could not be written."""
     from torchlift.migrate.workspace.root import project_root
@@ -173,14 +176,15 @@ def _show(
     root = project_root(named)
     if all(chosen is not None for chosen, _ in files):
         shade = wants_color(color, sys.stdout)
-        click.echo(_rendered(report, root, output_format, color=shade), nl=False, color=shade)
+        click.echo(_rendered(report, root, output_format, verbose, color=shade), nl=False, color=shade)
     told = (
-        problem_writing(path, _rendered(report, root, chosen or output_format, color=False)) for chosen, path in files
+        problem_writing(path, _rendered(report, root, chosen or output_format, verbose, color=False))
+        for chosen, path in files
     )
     return [problem for problem in told if problem is not None]
 
 
-def _rendered(report: PlanReport, root: Path, output_format: PlanFormat, *, color: bool) -> str:
+def _rendered(report: PlanReport, root: Path, output_format: PlanFormat, verbose: bool, *, color: bool) -> str:
     from torchlift.migrate.plan import show
 
     if output_format == "json":
@@ -196,7 +200,7 @@ def _rendered(report: PlanReport, root: Path, output_format: PlanFormat, *, colo
 
         return page.render(report)
     if output_format == "text":
-        return show.text(report, root, color=color)
+        return show.text(report, root, color=color, verbose=verbose)
     from torchlift.migrate.plan import in_ci
 
     return in_ci.as_annotations(report, root) if output_format == "github" else in_ci.as_junit(report, root)

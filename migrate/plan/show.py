@@ -15,9 +15,14 @@ from torchlift.migrate.tell.report.paths import shown_path, with_places
 from torchlift.terminal.columns import one_line
 
 _MOST_ROWS = 12
+# Rows of a section, most first: the first number with which a plan fits two screens counts.
+_FEWER_ROWS = (_MOST_ROWS, 8, 6, 4, 3, 2)
+_LEAST_QUESTIONS = 4
 _MOST_PLACES = 6
-_WIDTH = 118
+_WIDTH = 98
+_TWO_SCREENS = 100  # lines
 _INDENT = " " * 8
+_LISTS = "`--output-format json` lists"
 TABLE = "[tool.torchlift.torchscript]"
 
 
@@ -29,24 +34,43 @@ class _Section:
     rows: tuple[str, ...]
 
 
-def text(plan: PlanReport, root: Path, *, color: bool = False) -> str:
+def text(plan: PlanReport, root: Path, *, color: bool = False, verbose: bool = False) -> str:
     """The plan for a terminal, with paths as seen from the working directory.
 
     Args:
         plan: the plan.
         root: the project.
         color: whether to add terminal colours.
+        verbose: whether every row is shown; else as many as fit two screens of 50 lines.
     """
     palette = Palette(color)
-    lines = [palette.strong(headline(plan)), ""]
-    for number, question in enumerate(plan.questions, 1):
-        asked, *more = wrap(f" {number}. {with_places(root, question.text)}  {what_it_decides(question)}", _WIDTH)
-        lines += [palette.pending(asked), *(palette.pending(f"    {line}") for line in more)]
+    if verbose:
+        return _text(plan, root, palette, None)
+    shown = ""
+    for most in _FEWER_ROWS:
+        shown = _text(plan, root, palette, most)
+        if shown.count("\n") <= _TWO_SCREENS:
+            break
+    return shown
+
+
+def _text(plan: PlanReport, root: Path, palette: Palette, most: int | None) -> str:
+    """The plan for a terminal, with at most so many rows of a section."""
+    lines = [*map(palette.strong, wrap(headline(plan), _WIDTH)), ""]
+    asked = plan.questions if most is None else plan.questions[: max(most, _LEAST_QUESTIONS)]
+    for number, question in enumerate(asked, 1):
+        first = f" {number}. {with_places(root, question.text)}  {what_it_decides(question)}"
+        lines += map(palette.pending, wrap(first, _WIDTH, subsequent_indent="    "))
         for answer in question.answers:
-            lines.append(f"    {palette.fixable(answer.lines[0])}: {answer.effect}")
+            said, *more = wrap(f"{answer.lines[0]}: {answer.effect}", _WIDTH - 4, subsequent_indent="    ")
+            lines.append("    " + said.replace(answer.lines[0], palette.fixable(answer.lines[0]), 1))
+            lines += (f"    {line}" for line in more)
+    if len(plan.questions) > len(asked):
+        lines.append(f"    and {len(plan.questions) - len(asked)} more questions, which `--verbose` shows")
     if plan.questions:
-        lines += ["", f"Answers go into pyproject.toml below {TABLE}; `torchlift plan --ask` asks and writes them.", ""]
-    for section in _sections(plan, lambda place: _seen(root, place)):
+        where = f"Answers go into pyproject.toml below {TABLE}; `torchlift plan --ask` asks and writes them."
+        lines += ["", *wrap(where, _WIDTH), ""]
+    for section in _sections(plan, lambda place: _seen(root, place), most, "`--verbose` shows"):
         lines.append(palette.strong(section.title))
         for row in section.rows:
             lines += wrap(f"  {row}", _WIDTH, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False)
@@ -65,7 +89,7 @@ def markdown(plan: PlanReport) -> str:
         if example:
             lines += ["", "In `pyproject.toml`, for example:", "", "```toml", TABLE, *example, "```"]
         lines.append("")
-    for section in _sections(plan, lambda place: f"`{place}`" if place else place):
+    for section in _sections(plan, lambda place: f"`{place}`" if place else place, _MOST_ROWS, _LISTS):
         lines += [f"### {section.title}", "", *(f"- {row.strip()}" for row in section.rows), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -99,7 +123,15 @@ def _seen(root: Path, place: str) -> str:
     return f"{shown_path(root, path)}{colon}{line}" if path else place
 
 
-def _sections(plan: PlanReport, place: Callable[[str], str]) -> list[_Section]:
+def _sections(plan: PlanReport, place: Callable[[str], str], most: int | None, where: str) -> list[_Section]:
+    """What a plan says below its questions.
+
+    Args:
+        plan: the plan.
+        place: how a place is written.
+        most: how many rows of a section are told; None for all.
+        where: the end of a sentence about the others: what shows them.
+    """
     sections = [
         _Section("Artifacts, with who writes and reads them", _artifacts(plan, place)),
         _Section("Readers in other languages", _other_readers(plan, place)),
@@ -112,14 +144,14 @@ def _sections(plan: PlanReport, place: Callable[[str], str]) -> list[_Section]:
     if plan.gone is not None and plan.roots + plan.hints:
         sections.append(_Section("Effort of dropping support", (_effort(plan, plan.gone),)))
     sections.append(_Section("Could not be done", plan.failures))
-    return [_Section(section.title, _cut(section)) for section in sections if section.rows]
+    return [_Section(section.title, _cut(section, most, where)) for section in sections if section.rows]
 
 
-def _cut(section: _Section) -> tuple[str, ...]:
+def _cut(section: _Section, most: int | None, where: str) -> tuple[str, ...]:
     rows = section.rows
-    if len(rows) <= _MOST_ROWS + 1:
+    if most is None or len(rows) <= most + 1:
         return rows
-    return (*rows[:_MOST_ROWS], f"and {len(rows) - _MOST_ROWS} more, which `--output-format json` lists")
+    return (*rows[:most], f"and {len(rows) - most} more, which {where}")
 
 
 def _artifacts(plan: PlanReport, place: Callable[[str], str]) -> tuple[str, ...]:

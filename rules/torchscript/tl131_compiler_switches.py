@@ -137,6 +137,11 @@ def _dropped(use: Use, place: UsePlace, message: str, context: Context) -> Itera
         )
         yield Finding("TL131", view.path, span, message, Severity.WARNING, advice)
         return
+    asked = project.mentions("torch.jit._state._enabled") if use.target in _WHOLE_COMPILER else ()
+    if asked:
+        advice = f"{asked[0]} asks whether they are on: take that out first."
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, advice)
+        return
     left = runtime_uses.first_torchscript_use(project, view.path)
     if left is not None and use.target != "torch.jit.strict_fusion":
         advice = f"Keep it as long as {left} may run TorchScript; migrate that first."

@@ -58,8 +58,18 @@ def fed_only(view: ModuleView, gone: Iterable[ast.expr], project: Project) -> Fe
 
 def first_seed(project: Project) -> str | None:
     """A file of the project that seeds the random numbers, outside of tests; None if there is none."""
-    found = project.files_holding(*_SEEDS)
-    return next((path for path in sorted(found) if path.endswith(".py") and "test" not in path), None)
+    found = sorted(path for path in project.files_holding(*_SEEDS) if path.endswith(".py") and "test" not in path)
+    return next((path for path in found if (view := project.view(path)) is None or _seeds(view)), None)
+
+
+def _seeds(view: ModuleView) -> bool:
+    """Whether code of a file seeds, and not only an example in a docstring."""
+    named = (
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for node in walk(view.tree)
+        if isinstance(node, (ast.Attribute, ast.Name))
+    )
+    return not set(_SEEDS).isdisjoint(named)
 
 
 def _only_for(view: ModuleView, binding: Binding, statement: ast.Assign, gone: list[ast.AST], project: Project) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from torchlift.finding import Fix, KeepBranch, ReplaceExpression, Rewrite, Safety, Template
+from torchlift.finding import DeleteStatement, Fix, KeepBranch, ReplaceExpression, Rewrite, Safety, Template
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.wording.nearest_place import place_alone
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.runtime_uses import first_runtime_use
@@ -13,6 +14,7 @@ from torchlift.rules.torchscript.compilers.scripting_uses import first_compilati
 from torchlift.rules.torchscript.hints.hint_conditions import condition_of
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _WIDER = {
     "ScriptModule": "torch.nn.Module",
@@ -146,6 +148,9 @@ def in_type_test(use: Use, node: ast.expr, targets: frozenset[str], context: Con
     if others:
         fix = Fix("Test for the other classes only", Safety.SAFE, (_without(view, tested, others),))
         return TypeAdvice(None, fix) if covered else _where_nothing_runs(fix, context)
+    if (asserted := _only_asserted(view, call)) is not None:
+        fix = Fix("Take the assertion out, which only TorchScript passes", Safety.SAFE, (asserted,))
+        return _where_nothing_runs(fix, context)
     try:
         test, owner = condition_of(view, call)
         rewrites = without_question(view, test, owner, lambda asked: False if asked is call else None)
@@ -154,6 +159,16 @@ def in_type_test(use: Use, node: ast.expr, targets: frozenset[str], context: Con
     except CannotFold as reason:
         return TypeAdvice(f"It is false for every value that TorchScript did not make. Not rewritten because {reason}.")
     return _where_nothing_runs(Fix("Take the type test out, which is false", Safety.SAFE, rewrites), context)
+
+
+def _only_asserted(view: ModuleView, call: ast.Call) -> Rewrite | None:
+    """What takes out an assertion of a test that asks nothing else, beside other statements."""
+    statement = view.parent(call)
+    if not isinstance(statement, ast.Assert) or not is_test_file(view.path) or len(view.block(statement)) == 1:
+        return None
+    if any(isinstance(part, ast.Call) for part in walk(call.args[0])):
+        return None
+    return DeleteStatement(view.span(statement))
 
 
 def _always_raises(owner: ast.If, rewrite: Rewrite) -> bool:

@@ -20,7 +20,7 @@ from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.known_differences import shows_number
-from torchlift.rules.torchscript.scripting_tests.checks import asserts, expects, may_only_run
+from torchlift.rules.torchscript.scripting_tests.checks import asserts, called_name, expects, may_only_run
 from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted, overrides
 from torchlift.rules.torchscript.scripting_tests.made_alike import expects_otherwise, made_alike
 from torchlift.rules.torchscript.scripting_tests.other_results import returns_otherwise
@@ -277,6 +277,8 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     doubts += filter(None, (needed_as_said(values.view, values.function),))
     if (expected := next(filter(expects, reduction.kept), None)) is not None:
         doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
+    if (caught := _fails_without(values)) is not None:
+        doubts.append(f"line {caught} fails where a capture does, and what is left may look at one value twice")
     if _has_to_fail(values.function):
         doubts.append(f"`{values.function.name}` is marked to fail, which the scripting may have been the reason for")
     if reduction.checks and (otherwise := returns_otherwise(values)) is not None:
@@ -287,6 +289,16 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     if doubts:
         return WholeVerdict(f"Needs review: {sentence(doubts)} {left}".rstrip(), Fix(title, Safety.UNSAFE, rewrites))
     return WholeVerdict(left or None, Fix(title, Safety.SAFE, rewrites))
+
+
+def _fails_without(values: ScriptedValues) -> int | None:
+    """Line of the first handler of a capture, a save or a load that makes the test fail."""
+    for use in values.uses:
+        for around in values.view.ancestors(use.node):
+            for handler in around.handlers if isinstance(around, ast.Try) else ():
+                if any(isinstance(node, ast.Call) and called_name(node) == "fail" for node in walk(handler)):
+                    return handler.lineno
+    return None
 
 
 def _looks_at_a_graph(reduction: Reduction) -> str | None:

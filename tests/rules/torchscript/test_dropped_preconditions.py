@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from example_project import all_findings, analyse_files
+from example_project import all_findings, analyse_files, new_bytes
 
 from torchlift.finding import Finding, Safety
 from torchlift.torchscript_intent import DROP, TorchScriptIntent
@@ -206,6 +206,10 @@ MUST_STAY = {
     "C++ loads modules, and a setting may be for it": (
         "TL131",
         {"a.py": "import torch\n\ntorch._C._jit_set_profiling_mode(False)\n", "src/main.cpp": "torch::jit::load(\"x.pt\");\n"}),
+    "a test asks whether the compiler is switched on": (
+        "TL131",
+        {"a.py": "import torch\n\n\ndef enable():\n    torch.jit._state.enable()\n",
+         "tests/test_a.py": "import torch\n\nfrom a import enable\n\n\ndef test_enable():\n    enable()\n    assert torch.jit._state._enabled.enabled\n"}),
     "a type test while a file is loaded": (
         "TL136",
         {"a.py": "import torch\n\n\ndef f(m):\n    return isinstance(m, torch.jit.ScriptModule)\n",
@@ -225,3 +229,18 @@ def test_a_file_that_the_user_keeps_is_left_alone(tmp_path: Path) -> None:
     result = analyse_files(tmp_path, files, codes=frozenset({"TL102"}), torchscript=kept)
     safe = {finding.path for finding in all_findings(result) if finding.safety is Safety.SAFE}
     assert safe == {"b.py"}
+
+
+def test_the_assertion_of_a_test_that_a_value_is_torchscript_goes_with_the_scripting(tmp_path: Path) -> None:
+    files = {
+        "fuse.py": "import torch\n\n\ndef fuse(owner, net: torch.nn.Module):\n    owner.replace(torch.jit.script(net), 'net')\n",
+        "tests/test_fuse.py": (
+            "import torch\n\nfrom fuse import fuse\n\n\ndef test_fuse(owner):\n    fuse(owner, torch.nn.ReLU())\n"
+            "    assert isinstance(owner['net'], torch.jit.ScriptModule)\n    assert owner.runs()\n"
+        ),
+    }
+    result = analyse_files(tmp_path, files, unsafe=True, torchscript=DROP)
+    assert b"owner.replace(net, 'net')" in new_bytes(result, "fuse.py")
+    assert b"isinstance" not in new_bytes(result, "tests/test_fuse.py")
+    kept = analyse_files(tmp_path, files, torchscript=DROP)
+    assert not [outcome.path for outcome in kept.outcomes if outcome.new_text is not None]
