@@ -30,7 +30,8 @@ def by_hand(pin: Pin) -> str:
 
 def of_its_own(pin: Pin, target: Line) -> str:
     """What to tell of a pin that does not come from the index of a CUDA that others beside it come from; "" for all others."""
-    if _FOR_MACS.search(pin.text.partition(";")[2]):
+    condition = pin.text.partition(";")[2]
+    if _FOR_MACS.search(condition) and " or " not in condition:
         return f"It is for macOS, where torch comes from PyPI: raise it by hand, and try torch {spelled(target)} there first."
     build = next((clause.build for clause in pin.clauses if clause.build), None)
     if build is None or _CUDA.fullmatch(build):
