@@ -6,6 +6,7 @@ import io
 import json
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 from torchlift.cli import torchlift
 from torchlift.doctor.errors.first_cause import first_cause
+from torchlift.doctor.errors.known import capturing, models, shapes, tensors, trainers, training
 from torchlift.doctor.errors.known.several_causes import read_memory
 from torchlift.doctor.errors.known_error import KnownError
 from torchlift.doctor.errors.lines import chunks_of
@@ -152,3 +154,71 @@ def test_a_name_of_which_the_tables_say_nothing_leaves_the_causes_open() -> None
     row = row_for("AttributeError: module 'torch' has no attribute 'float8_e4m3fn'")
     assert len(row.causes) == 3 and not any(each.spoken for each in row.causes)
     assert row_for("TypeError: Anything.__init__() got an unexpected keyword argument 'device'").causes
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "chosen"),
+    [
+        (
+            "ImportError: cannot import name 'LlamaFlashAttention2' from 'transformers.models.llama.modeling_llama' (/data/x/modeling_llama.py)",
+            "no longer in",
+            "newer",
+        ),
+        ("ImportError: cannot import name 'SFTConfig' from 'trl' (/data/env/trl/__init__.py)", "not yet in", "older"),
+        (
+            "ModuleNotFoundError: No module named 'pytorch_lightning.utilities.distributed'",
+            "the one that is installed is newer",
+            "newer",
+        ),
+        ("AttributeError: 'DynamicCache' object has no attribute 'get_max_length'", "get_max_cache_shape", "newer"),
+        ("AttributeError: 'GRPOTrainer' object has no attribute '_get_per_token_logps'", "trl 0.16.1", "newer"),
+        (
+            "AttributeError: 'ColBERTModel' object has no attribute 'all_tied_weights_keys'",
+            "asks every model for",
+            "newer",
+        ),
+    ],
+    ids=[
+        "a class that went",
+        "one that came",
+        "a module that went",
+        "a method that went",
+        "a trainer's",
+        "asked of every model",
+    ],
+)
+def test_a_name_of_a_library_on_top_of_torch_is_looked_up_in_what_its_releases_have(
+    text: str, said: str, chosen: str
+) -> None:
+    row = row_for(text)
+    assert said in row.cause and row.causes[0].spoken, row.cause
+    assert chosen in row.cause or chosen in row.causes[0].what
+
+
+def test_a_name_of_a_library_that_the_table_does_not_know_leaves_the_causes_open() -> None:
+    row = row_for(
+        "ImportError: cannot import name 'nothing_of_that_name' from 'transformers' (/data/env/transformers/__init__.py)"
+    )
+    assert row.causes and not any(each.spoken for each in row.causes)
+
+
+_ORDINARY = """Traceback (most recent call last):
+  File "/data/project/train.py", line 512, in <module>
+    main(config)
+  File "/data/env/lib/python3.11/site-packages/torch/utils/data/dataloader.py", line 1024, in __next__
+    data = self._next_data()
+  File "/data/env/lib/python3.11/site-packages/torch/nn/modules/module.py", line 77, in _call_impl
+    return forward_call(*args, **kwargs)
+"""
+
+
+@pytest.mark.parametrize(
+    "subject", [tensors, shapes, training, capturing, models, trainers], ids=lambda each: each.__name__
+)
+def test_the_frames_that_any_trace_has_speak_for_no_cause(subject: ModuleType) -> None:
+    asked_of = [(row, says) for row in subject.ROWS if row.causes for says in row.says if row_for(says).id == row.id]
+    assert asked_of
+    for row, says in asked_of:
+        traced = row_for(_ORDINARY + says)
+        spoken = [{each.what for each in found.causes if each.spoken} for found in (row_for(says), traced)]
+        assert traced.id == row.id and spoken[0] == spoken[1], (row.id, says, spoken)

@@ -18,19 +18,46 @@ UNSUPPORTED = (
         "It calls into something that dynamo does not follow: a compiled extension, a function of another library that is marked to be skipped, printing, logging, files, locks, warnings",
         "the text says skipped, skipfiles, builtin, C/C++ extension, print, logging, open, RLock, or names a module outside of the program",
         "take it out of the compiled part (@torch.compiler.disable on the function that calls it), no fullgraph=True; an operator of one's own: torch.library.custom_op with register_fake; a library: its newest release",
-        seen=r"skip|skipfiles|marked as|builtin|Builtin|\bprint\b|logg|warn|extension|pybind|RLock|_thread|open\(|os\.|time\.",
+        seen=r"skipfiles|marked as skipped|skip(?:ped)? function|in skip|builtin|Builtin|\bprint\b|\blogg(?:er|ing)\b|\bwarnings?\.|C extension|C/C\+\+|pybind|RLock|_thread|\bopen\(|\bos\.\w|\btime\.\w",
     ),
     Cause(
         "The Python construct itself is not known to this torch: generators, context managers, some classes, iterators, exceptions, hooks",
         "the text says call_method, UserDefinedObjectVariable, generic context manager, generator, setattr, or `hint`; a newer torch compiles it",
         "upgrade torch (each release takes more), write that line more plainly, or let it break: torch.compile without fullgraph. Export: torch.export.export(..., strict=False)",
-        seen=r"UserDefined|call_method|call_function|context manager|generator|setattr|hasattr|iterator|exception|[Hh]ook|mutat",
+        seen=r"UserDefined|call_method|call_function|context manager|\bgenerator|setattr|hasattr|iterator|exception handl|\b[Hh]ook|mutat",
     ),
     Cause(
         "RNN, LSTM and GRU, and DataParallel, are left out on purpose",
         "the text names RNN, GRU, LSTMs or DataParallel",
         "leave these modules uncompiled (compile the parts around them), or torch._dynamo.config.allow_rnn = True where this torch has it; DistributedDataParallel in place of DataParallel",
         seen=r"RNN|GRU|LSTM|DataParallel",
+    ),
+)
+
+NOT_SCRIPTED = (
+    Cause(
+        "A function or method takes *args, **kwargs or keyword-only arguments with defaults, which TorchScript does not have",
+        "the message says `variable number of arguments or use keyword-only arguments`, and the lines below show that `def`",
+        "write the arguments out with their types; a function that the forward pass does not need: @torch.jit.ignore (or @torch.jit.unused, where the file has to be saved); a library's layer (torch.utils.checkpoint, torchvision, transformers): torch.jit.trace(model.eval(), example) in place of script",
+        seen=r"variable number of arguments|keyword-only arguments",
+    ),
+    Cause(
+        "A value has another type than TorchScript takes it for: arguments without an annotation are tensors, an output is a dict or an object, a value may be None",
+        "the message says `Expected a value of type`, `Arguments for call are not valid`, `cannot infer type` or names Optional",
+        "annotate it (n: int, sizes: List[int], x: Optional[Tensor]; torch.jit.annotate), int(t) for a tensor that is a size; models of transformers: from_pretrained(..., torchscript=True), or return_dict=False, and trace them",
+        seen=r"Expected a value of type|Arguments for call are not valid|cannot infer type|Optional\[",
+    ),
+    Cause(
+        "The code has a construct that TorchScript does not compile: try, with, lambda, yield, set, comprehensions with conditions, f-strings, global values, functions of other libraries",
+        "NotSupportedError, UnsupportedNodeError or `is currently not supported`, with the line below it",
+        "write it plainly, or take it out: @torch.jit.ignore, @torch.jit.unused, `if not torch.jit.is_scripting():`; or trace",
+        seen=r"UnsupportedNodeError|aren't supported|isn't supported|is(?: currently)? not supported",
+    ),
+    Cause(
+        "A function that stays Python is in what is saved or exported: an autograd.Function, an ignored function, a compiled extension's call",
+        "`Could not export Python function call`, with its name",
+        "leave it out of the saved part (@torch.jit.unused raises only when it is called), write it with torch's operators, or register it as an operator (torch.library)",
+        seen=r"Could not export Python function call",
     ),
 )
 

@@ -15,7 +15,7 @@ NUMPY_TWO = (
         "Another package's compiled part is that old (OpenCV, pandas, SciPy, matplotlib, onnxruntime, numba, an extension of one's own)",
         "the last File line above `A module that was compiled` names it",
         "upgrade that package (python -m pip install -U NAME); one that has no newer build: python -m pip install 'numpy<2' together with what else asks for NumPy 2, or build it here again",
-        seen=r"cv2|pandas|scipy|matplotlib|onnxruntime|numexpr|sklearn|pyarrow|numba|bottleneck|site-packages/(?!torch|numpy)",
+        seen=r"cv2|pandas|scipy|matplotlib|onnxruntime|numexpr|sklearn|pyarrow|numba|bottleneck",
     ),
     Cause(
         "NumPy is not there or broken: it was left out of a container or a packed program, or mixed by conda and pip",
@@ -36,7 +36,7 @@ MODEL_TYPE = (
         "Another Python or environment runs than the one in which it was upgraded, or a notebook was not started again",
         "the path in the trace, or python -c 'import transformers; print(transformers.__version__, transformers.__file__)', is of another folder or release",
         "install with that Python: python -m pip install -U transformers; restart the notebook's kernel, rebuild the container",
-        seen=r"site-packages|dist-packages|conda|Kernel|ipython",
+        seen=r"ipython|ipykernel|jupyter|\bKernel\b",
     ),
     Cause(
         "The model brings its own code, or belongs to another class (a picture and text model is not AutoModelForCausalLM)",
@@ -63,13 +63,13 @@ SAVED_OBJECTS = (
         "The repository or package whose class it is, is of another release or fork, or another folder of that name is found first",
         "python -c 'import MODULE; print(MODULE.__file__)' shows which is taken; the class is missing in that file",
         "run it in the clone that the file belongs to, at the release of its time (YOLOv5 files: git pull, or torch.hub with force_reload=True; a package as transformers: the release that saved it, pip install 'transformers==N'); no second folder `models` or `utils` on PYTHONPATH",
-        seen=r"models|utils|module '(?!__main__|torch)",
+        seen=r"module '(?!__main__|__mp_main__|torch|numpy|pandas)",
     ),
     Cause(
         "The file was saved by a newer torch, NumPy or pandas whose function this one does not have",
         "the module is torch._utils, torch.storage, numpy._core or pandas",
         "upgrade the one that is named to the release that saved the file, or save it there again as a state_dict; numpy._core: NumPy 2 saved it and NumPy 1 reads it",
-        seen=r"torch\._utils|torch\.\w+|_rebuild_|numpy|pandas",
+        seen=r"module '(?:torch|numpy|pandas)\b|attribute '_rebuild_",
     ),
 )
 
@@ -84,13 +84,13 @@ NOT_A_PLAIN_PICKLE = (
         "It is a pickle of a newer protocol or of other software (pickle.dump, joblib, NumPy), which weights_only does not read",
         "head -c 2 FILE | xxd shows 8004 or 8005 (operand 149); it was not written by torch.save in its default form",
         "the file is from a source that you trust: torch.load(F, weights_only=False), or pickle.load; write it anew with torch.save(state_dict)",
-        seen=r"operand (?:149|148|140|150|147)\b|protocol|joblib|numpy",
+        seen=r"operand (?:149|148|140|150|147)\b|protocol|joblib",
     ),
     Cause(
         "It is of another format with that ending: safetensors, GGUF, TorchScript, Keras, an archive",
         "file FILE; head -c 16 FILE",
         "safetensors.torch.load_file, torch.jit.load, or the loader of that format",
-        seen=r"safetensors|gguf|TorchScript|RecursiveScriptModule",
+        seen=r"\.safetensors\b|\.gguf\b|TorchScript|RecursiveScriptModule",
     ),
 )
 
@@ -105,6 +105,6 @@ FILE_NOT_OPENED = (
         "The disk does not do memory mapping (some network, FUSE, Ceph and 9p mounts), or FILE is a folder",
         "os error 19 (No such device); a copy on a local disk loads",
         "copy the model to a local disk; mergerfs: cache.files=partial; give the file, not its folder; read it without mapping: safetensors.torch.load(open(F, 'rb').read()), ComfyUI --disable-mmap",
-        seen=r"os error 19|No such device|mmap|/mnt|/nfs|fuse",
+        seen=r"os error 19|No such device|/mnt/|/nfs|\bfuse",
     ),
 )

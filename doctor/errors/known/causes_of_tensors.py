@@ -27,7 +27,7 @@ TYPES_DIFFER = (
         "A compiled kernel of a package (CUDA or C++ extension) takes float32 only, and autocast hands it half precision",
         "the last File line is in a package with a compiled part (pointnet, deformable attention, rasterizer, roi_align), and it works without autocast",
         "switch autocast off around it: `with torch.autocast('cuda', enabled=False): f(x.float())`, or @torch.amp.custom_fwd(device_type='cuda', cast_inputs=torch.float32) on its forward; a newer release of the package",
-        seen=r"expected scalar type Float but found (?:Half|BFloat16)|_ext\b|_C\.|_cuda\b|_wrapper",
+        seen=r"expected scalar type Float but found (?:Half|BFloat16)|_ext\b|_C\.|_cuda\b",
     ),
     Cause(
         "One of them lies on another device: torch.FloatTensor is the CPU, torch.cuda.FloatTensor the GPU",
@@ -64,7 +64,7 @@ SHAPES_OF_A_PRODUCT = (
         "Parts of two models are combined: a checkpoint, LoRA, ControlNet, IP-Adapter, text encoder or VAE that belongs to another base model",
         "the numbers are widths of models (768 SD 1.5 and CLIP-L, 1024 SD 2, 2048 SDXL, 4096 T5 and Llama, 1280, 1152), and it is an interface or pipeline that loads several files",
         "take all files for one base model (the page of each names it), the text encoders in the loader's right type",
-        seen=r"x(?:768|1024|1152|1280|2048|3072|4096)\b|[Cc]omfy|ControlNet|control|[Ll]ora|LoRA|diffus|clip|CLIP|sampl",
+        seen=r"x(?:768|1024|1152|1280|2048|3072|4096) and (?:768|1024|1152|1280|2048|3072|4096)x|[Cc]omfy|[Cc]ontrol[Nn]et|IPAdapter|ip_adapter|diffusers|[Ll]ora_?[Ll]oad|KSampler",
     ),
     Cause(
         "The program's first linear layer behind convolutions or an embedding was made for another size of input",
@@ -81,7 +81,7 @@ SHAPES_OF_A_PRODUCT = (
         "A file of configuration does not belong to the weights (another size, other numbers of heads or classes, tensor parallel)",
         "it is a model from a hub or of one's own that was edited; config.json differs from the one beside the weights",
         "take config and weights from one revision; Llama 2 in 8 or 4 bits with old transformers: config.pretraining_tp = 1",
-        seen=r"pretraining_tp|config|tensor_parallel|num_labels",
+        seen=r"pretraining_tp|tensor_parallel|num_labels",
     ),
 )
 
@@ -96,19 +96,19 @@ SHAPES_DO_NOT_BROADCAST = (
         "A text or sequence is longer than the model's positions, or mask and cache are of another length than the tokens",
         "one of the sizes is 77, 512, 514, 1024, 2048 or 4096, or the trace has attention_mask, position or past_key_values",
         "tokenizer(..., truncation=True, max_length=N); with a cache: transformers and the model's code of one time; mask of the length of past plus new tokens",
-        seen=r"\b(?:77|154|231|512|514|1024|1025|2048|4096)\b|attention_mask|attn|position|past_key|token",
+        seen=r"size of tensor [ab] \((?:77|154|231|512|514|1024|1025|2048|4096)\)|attention_mask|position_ids|position_embed|past_key|input_ids|token_type",
     ),
     Cause(
         "Images have another number of channels (alpha, grey)",
         "4 against 3, or 1 against 3, at dimension 0 or 1; Normalize or ToTensor in the trace",
         "Image.open(f).convert('RGB'); Normalize((0.5,), (0.5,)) for grey ones",
-        seen=r"[Nn]ormalize|\([14]\)[^\n(]{0,60}\(3\)|\(3\)[^\n(]{0,60}\([14]\)|\[[14], \d[^\n\[]{0,40}\[3, |\[3, \d[^\n\[]{0,40}\[[14], ",
+        seen=r"\bin normalize\b|Normalize\(|\([14]\)[^\n(]{0,60}\(3\)|\(3\)[^\n(]{0,60}\([14]\)|\[[14], \d[^\n\[]{0,40}\[3, |\[3, \d[^\n\[]{0,40}\[[14], ",
     ),
     Cause(
         "Weights, a latent or an adapter of another model are used with this one",
         "it comes at loading or at the first step of a pipeline, with files of one's own choice",
         "take all files for one base model; remake caches (latents, embeddings) that were written with another one",
-        seen=r"copy_|load|latent|lora|LoRA|merge|vae",
+        seen=r"\bin copy_|load_state_dict|\blatents?\b|\b[Ll]o[Rr][Aa]s?\b|merge_lora|\bin merge",
     ),
     Cause(
         "Two axes are turned round, or one is missing",
@@ -160,7 +160,7 @@ INDEX_OUTSIDE = (
         "The text is longer than the positions that the model has",
         "the frame is a position embedding, or the length is above max_position_embeddings (512, 514, 1024, 77)",
         "tokenizer(..., truncation=True, max_length=512)",
-        seen=r"position|index out of range in self|Token indices sequence length is longer|51[24]\b|1024\b|\b77\b",
+        seen=r"position_ids|position_embed|index out of range in self|Token indices sequence length is longer|(?:index|size) (?:51[24]|1024|77)\b",
     ),
     Cause(
         "A label of a loss is not between 0 and the number of classes less one",
@@ -181,7 +181,7 @@ NOT_A_TENSOR = (
         "A model or processor gave an object, tuple or dictionary where a tensor was expected (models of transformers do since 4.0; some of newer releases where older gave a tuple)",
         "print(type(x)): ModelOutput, BatchEncoding, tuple, dict or str (a str is a key of such an object that was unpacked)",
         "x.logits, x.last_hidden_state, x[0], or return_dict=False; a library that asks: the release of transformers that its requirements name",
-        seen=r"not (?:tuple|str|\w{0,30}Output|dict|\w{0,20}ModelOutput)|BatchEncoding|transformers|got \(str",
+        seen=r"not (?:tuple|str|\w{0,30}Output|dict|\w{0,20}ModelOutput)|BatchEncoding|got \(str",
     ),
     Cause(
         "A value is missing: None from a function, a mask or label that was not given, an image that was not read (cv2.imread gives None)",
@@ -208,7 +208,7 @@ NO_GRADIENT = (
         "All weights are frozen, or gradient checkpointing in its reentrant form cuts the graph because the inputs need no gradient (PEFT, LoRA)",
         "print(sum(p.requires_grad for p in model.parameters())) is 0, or gradient_checkpointing is on; a warning `None of the inputs have requires_grad=True` stands above",
         "model.enable_input_require_grads(), or gradient_checkpointing_kwargs={'use_reentrant': False}; LoRA: is_trainable=True when it is loaded, target_modules that exist in this model",
-        seen=r"checkpoint|peft|PEFT|[Ll]ora|LoRA|None of the inputs|quantiz",
+        seen=r"\bin checkpoint|checkpoint\.py|gradient_checkpointing|/peft/|PEFT|LoRA|None of the inputs",
     ),
     Cause(
         "The loss was cut from the graph: torch.no_grad() or inference_mode, .detach(), .item(), .numpy(), argmax, torch.tensor(loss)",
@@ -246,7 +246,7 @@ NOT_NUMBERS = (
         "The weights are damaged or do not fit (a quantized model that is broken, parts that were never loaded, a kernel that computes wrongly on this GPU or over several)",
         "it comes at the first step with any input; a warning about newly initialized weights stands above; CUDA_VISIBLE_DEVICES=0 alone works",
         "load again (hf download --force-download), another quantization or attention implementation (eager, sdpa), device_map on one GPU; NCCL or PCIe: `torchlift doctor --smoke`",
-        seen=r"newly initialized|device_map|cuda:[1-9]|4bit|8bit|[Gg]ptq|GPTQ|awq|attn",
+        seen=r"newly initialized|device_map|cuda:[1-9]|4bit|8bit|[Gg]ptq|GPTQ|awq",
     ),
     Cause(
         "A matrix is singular or not positive definite by rounding",

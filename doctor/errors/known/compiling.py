@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.errors.codes import cuda_codes
+from torchlift.doctor.errors.known.capturing import NOT_SCRIPTED
 from torchlift.doctor.errors.known.causes_of_installing import TRITON_NOT_THERE
 from torchlift.doctor.errors.known.causes_of_running import COMPILER_STAGE
 from torchlift.doctor.errors.known.more_causes import ONNX_OPERATOR
@@ -261,8 +262,9 @@ ROWS = (
         pattern=r"torch\.jit\.frontend\.(NotSupportedError|UnsupportedNodeError|FrontendError)|Could not export Python function call"
         r"|is currently not supported in Torchscript|Arguments for call are not valid\.?$|TracerWarning: (?!Converting a tensor|Iterating over a tensor|torch\.tensor results|Using len)"
         r"|Tracer cannot (infer type|set value trace)",
-        cause="TorchScript's compiler, or its tracer, cannot take this Python code",
-        remedy="Leave TorchScript for torch.export or torch.compile: `torchlift plan` says what that takes here",
+        cause="TorchScript's compiler, or its tracer, cannot take this Python code; the lines below the message show which",
+        remedy="Leave TorchScript for torch.export or torch.compile: `torchlift plan` says what that takes here; or mend what it cannot take",
+        causes=NOT_SCRIPTED,
         says=(
             "torch.jit.frontend.NotSupportedError: Compiled functions can't take variable number of arguments or use "
             "keyword-only arguments with defaults:",

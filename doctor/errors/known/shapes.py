@@ -18,13 +18,13 @@ _RESHAPED = (
         "The model's code is older than the model: it takes as many key as query heads (grouped-query attention: Llama 2 70B, Llama 3, Mistral), or other image tokens",
         "the trace ends in a modeling_*.py or attention file; the one size is a part (1/4, 1/8) of the other",
         "upgrade transformers (or the program that brings its own attention); the release is in the model's config.json: transformers_version",
-        seen=r"modeling_\w|attention|attn|num_heads|kv|transformers",
+        seen=r"modeling_\w|\bin \w{0,30}att(?:ention|n)|num_heads|num_key_value",
     ),
     Cause(
         "Parts of two models are combined (a text encoder, ControlNet or latent of another base model)",
         "77, 154, 768, 1024, 1280, 2048 stand in the message, and files of one's own choice are loaded",
         "take all files for one base model",
-        seen=r"\b(?:77|154|768|1280|2048)\b",
+        seen=r"(?<!line )\b(?:77|154|768|1280|2048)\b",
     ),
     Cause(
         "The tensor is empty: nothing was detected or selected",
@@ -44,7 +44,7 @@ _NORMALIZED = (
         "Parts of two models are combined: a text encoder, adapter, ControlNet or checkpoint for another base model",
         "768, 1024, 1280, 2048 or 77 stand in it, and files of one's own choice are loaded",
         "take all files for one base model",
-        seen=r"\b(?:77|768|1024|1280|2048|4096)\b",
+        seen=r"(?<!line )\b(?:77|768|1024|1280|2048|4096)\b",
     ),
     Cause(
         "The input lacks the batch or the spatial dimensions, or has its axes in another order",
