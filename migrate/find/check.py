@@ -267,7 +267,7 @@ def _with_fix_settled(finding: Finding, use: Use, view: ModuleView, settings: Se
     if use.wrapper is None and not must_be_newer(fix.needs, use.target, settings.min_torch):
         return replace(finding, fix=replace(fix, needs=None))  # what it takes the place of is as new
     if settings.min_torch_at_least:
-        needs = f"it needs torch>={fix.needs}, which `--min-torch {fix.needs}` would say that the project has."
+        needs = f"it is offered for torch>={fix.needs}, which `--min-torch {fix.needs}` would say that the project has."
         reviewed = fix.safety is Safety.UNSAFE and finding.help is not None
         said = (
             f"{finding.help} Besides, {needs}" if reviewed else f"Needs review: {needs} {finding.help or ''}".rstrip()
@@ -276,11 +276,11 @@ def _with_fix_settled(finding: Finding, use: Use, view: ModuleView, settings: Se
     if settings.min_torch_pinned:
         place = settings.min_torch_pinned.partition(",")[0]
         return finding.without_fix(
-            f"The fix needs torch>={fix.needs}, and {place} pins torch {settings.min_torch}. "
+            f"The fix is offered for torch>={fix.needs}, and {place} pins torch {settings.min_torch}. "
             f"`--min-torch {fix.needs}` says that it runs on nothing older any more."
         )
     return finding.without_fix(
-        f"The fix needs torch>={fix.needs} and this project {settings.supports}. "
+        f"The fix is offered for torch>={fix.needs}, and this project {settings.supports}. "
         f"`--min-torch {fix.needs}` says that it runs on nothing older any more."
     )
 

@@ -42,7 +42,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         rest = value.left
     else:
         return
-    advice = f"`torch.log1p({one_line(view, rest)})` is accurate there; other results change in the last bits."
+    advice = f"For real numbers `torch.log1p({one_line(view, rest)})` is accurate there; other results change in the last bits."
     if isinstance(rest, ast.Call):
         inner = view.resolve(rest.func)
         if inner is not None and inner.name == "torch.exp" and len(rest.args) == 1:

@@ -38,7 +38,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     message = (
         "`torch.exp(x) - 1` loses the digits of a small `x`, whose exponential is rounded to something near 1 first."
     )
-    advice = f"`torch.expm1({one_line(view, call.args[0])})` is accurate there; other results change in the last bits."
+    advice = f"For real numbers `torch.expm1({one_line(view, call.args[0])})` is accurate there; other results change in the last bits."
     yield Finding("TL441", view.path, view.span(around), message, Severity.INFO, advice)
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
@@ -37,12 +38,29 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         workers = call.args[_POSITION]
     if workers is not None and not (isinstance(workers, ast.Constant) and workers.value == 0):
         return
+    if _needs_none(context, call):
+        return
     message = "This `DataLoader` loads in the process that asks it for batches, which waits for each."
     advice = (
         "Pass `num_workers` above 0, with `persistent_workers=True` where epochs are short, if the dataset does real work and does "
         "not change meanwhile: each worker reads a copy of its own."
     )
     yield Finding("TL444", view.path, view.span(call), message, Severity.INFO, advice)
+
+
+def _needs_none(context: Context, call: ast.Call) -> bool:
+    """Whether workers would have nothing to do, or nothing to do it with: ready tensors, and a class that works on the GPU."""
+    view = context.view
+    data = call.args[0] if call.args else next((item.value for item in call.keywords if item.arg == "dataset"), None)
+    binding = view.definition(data) if isinstance(data, ast.Name) else None
+    if binding is not None and binding.value is not None:
+        data = binding.value
+    if not isinstance(data, ast.Call):
+        return isinstance(data, (ast.List, ast.ListComp))
+    if view.possible_name(data.func).endswith("data.TensorDataset"):
+        return True
+    found = definition_of(view, data.func, context.project, ast.ClassDef)
+    return found is not None and "cuda" in found[0].text(found[1])
 
 
 EXAMPLES = (

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
+from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -30,7 +31,7 @@ RULE = Rule(
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
-    if call is None or len(call.args) + len(call.keywords) != 1:
+    if call is None or len(call.args) + len(call.keywords) != 1 or is_test_file(view.path):
         return
     key: int | str = 0
     value = call.args[0] if call.args else call.keywords[0].value

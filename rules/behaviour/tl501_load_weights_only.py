@@ -95,7 +95,7 @@ def _finding(context: Context, call: ast.Call) -> Finding:
         return Finding("TL501", view.path, span, message, Severity.WARNING, advice)
     kind, reason = _held(context, call)
     if kind == "weights":
-        advice = f"Needs review: {reason}, so the file should hold weights and plain values, which load. {_DOCS}"
+        advice = f"Needs review: {reason}. Where the file holds tensors and plain values alone, it loads; modules with state of their own (hooks, `get_extra_state`) may add more. {_DOCS}"
         return Finding("TL501", view.path, span, message, Severity.INFO, advice, _fix(view, call, "True"))
     if kind is not None and not any(word in view.source.text for word in _ALLOWED_HERE):
         severity = Severity.INFO

@@ -115,7 +115,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 def _changes(given: _Arguments) -> Iterator[str]:
     """What the arguments of this call mean to the new exporter, clauses."""
     if "dynamic_axes" in given and not _is(given["dynamic_axes"], None):
-        yield "`dynamic_axes=` is turned into `dynamic_shapes=`, which warns and may fail"
+        when = "" if isinstance(given["dynamic_axes"], ast.Dict) else ", where it is not None,"
+        yield f"`dynamic_axes=`{when} is turned into `dynamic_shapes=`, which warns and may fail"
     ignored = sorted(
         f"`{name}=`"
         for name in given

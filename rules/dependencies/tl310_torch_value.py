@@ -83,7 +83,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     for value in values:
         if value.package == "cuda":
             yield from _cuda(view, value, settings)
-    torch = [value for value in values if value.package == "torch"]
+    torch = [value for value in values if value.package == "torch" and not _is_data(view, value)]
     if not torch:
         return
     fix, help = _fix(view, values, settings)
@@ -91,10 +91,18 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         named = [value for value in torch if value.name == name]
         if any(is_named_in(view.path, value.value) for value in named) or _is_idle(view, name, named):
             continue
-        if any(_line(value) > target if value.below else _line(value) >= target for value in named):
+        if any(value.further or (_line(value) > target if value.below else _line(value) >= target) for value in named):
             continue
         for value in _telling(named):
             yield Finding("TL310", view.path, value.span, _message(value, target), _severity(view, value), help, fix)
+
+
+def _is_data(view: TextView, value: VersionValue) -> bool:
+    """Whether a value belongs to the record of a run, which says which torch ran: an entry with its time."""
+    text = view.code
+    end = text.find("\n", value.span.end)
+    line = text[text.rfind("\n", 0, value.span.start) + 1 : end if end >= 0 else len(text)]
+    return view.kind == "yaml" and "timestamp" in line
 
 
 def _is_idle(view: TextView, name: str, named: list[VersionValue]) -> bool:
@@ -168,7 +176,8 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
         name: [value for value in values if value.package == name] for name in ("torch", "torchvision", "torchaudio")
     }
     cuda = [value for value in values if value.package == "cuda"]
-    help = _by_hand(values, release or spelled(target_line(settings.target)))
+    newest = release or spelled(target_line(settings.target))
+    help = _by_hand(values, f"=={newest}" if any(_has_operator(view, value) for value in values) else newest)
     if (
         release is None
         or cuda
@@ -229,6 +238,11 @@ def _goes_on(view: TextView, value: VersionValue) -> bool:
     if "default:" in text[start : value.span.start]:
         return True
     return bool(re.search(rf"\b{re.escape(value.name)}\b", text[:start] + text[end:] if end >= 0 else text[:start]))
+
+
+def _has_operator(view: TextView, value: VersionValue) -> bool:
+    """Whether a value of a list is written with its operator, `==2.3`."""
+    return (value.listed or value.row) and view.source.text[value.span.start - 1] in "=~<"
 
 
 def _has_build(view: TextView, value: VersionValue) -> bool:

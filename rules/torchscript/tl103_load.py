@@ -217,7 +217,7 @@ class _Plan:
         maybe = f" (where the TorchScript that {writers} made goes was not followed)" if writers is not None else ""
         given = given_before(self.view, self.given.path) if opened is None else None
         if given is not None:
-            maybe = f" but what `{one_line(self.view, given.func)}` does with it on line {given.lineno}{maybe}"
+            maybe = f", and what `{one_line(self.view, given.func)}` does with it on line {given.lineno} was not read{maybe}"
         return (
             f"nothing in this project is seen to write {title}{maybe}, and `torch.export.load` opens no TorchScript archive: whoever "
             "makes the file has to write it with `torch.export.save` first, or `torchlift convert` makes a .pt2 of the file, where "

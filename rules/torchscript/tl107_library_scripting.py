@@ -175,7 +175,7 @@ def _without_switch(use: Use, context: Context) -> Rewrite | None:
 
 _CAPTURE = "capture the module in eval mode with `torch.export.export(module, example_inputs)` and save that program"
 _LIGHTNING = _Way(
-    "`to_torchscript` scripts or traces the module: Lightning deprecates it in 2.7 and removes it in 2.8.",
+    "`to_torchscript` scripts or traces the module: Lightning deprecates it, and says that 2.8 removes it.",
     f"Where a file or another runtime needs it, {_CAPTURE}: Lightning itself names `torch.export` as the successor.",
 )
 _E3NN = _Way(
@@ -186,7 +186,7 @@ _E3NN = _Way(
 )
 _MODE = _Way(
     "`@compile_mode` only tells `e3nn.util.jit` how to make TorchScript of the class.",
-    "It goes with the last call of `e3nn.util.jit`.",
+    "Nothing but a call of `e3nn.util.jit` reads it.",
     _without_decorator,
 )
 _PYG = _Way(

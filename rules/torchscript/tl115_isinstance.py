@@ -67,8 +67,7 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
             f"item in x)`, by hand: {reason}."
         ), None
     if answer.safety is Safety.MANUAL:
-        later = "" if test.simple else ", which TorchScript cannot compile"
-        return f"{answer.reason} Then write `{test.shown(view)}`{later}.", None, answer.root
+        return f"{answer.reason} Then write `{test.shown(view)}`.", None, answer.root
     title = "Use the built-in `isinstance`" if test.simple else "Test the container and its elements"
     rewrite = _rewrite(view, call, test)
     if test.exact or (answer.safety is Safety.SAFE and drops(context)):  # what eager mode answers is what counts

@@ -164,8 +164,8 @@ def _advice(use: Use, place: UsePlace) -> str:
         )
         if place == "test":
             return (
-                f"{why}, which no test tells from any other function. If the branch is for scripted code, it goes with the "
-                "last script; if it is for a function of another kind, let the caller say so, with an argument of its own."
+                f"{why}. What is for scripted code alone goes with the last script; for a function of another kind let the caller "
+                "say so, with an argument of its own."
             )
         kind = (
             "`collections.abc.Callable`"

@@ -80,10 +80,10 @@ def test_messages_name_the_place_that_decides_for_the_file(tmp_path: Path) -> No
     files |= {"older/setup.py": SETUP.format(">=1.13"), "older/a.py": CODE}
     said = " ".join(run(tmp_path, files, "--check").split())
     assert (
-        f"The fix needs torch>={NEEDED}, and old/requirements.txt:1 pins torch 2.0.1. `--min-torch {NEEDED}` says that"
+        f"The fix is offered for torch>={NEEDED}, and old/requirements.txt:1 pins torch 2.0.1. `--min-torch {NEEDED}` says that"
         in said
     )
-    assert f"The fix needs torch>={NEEDED} and this project supports torch 1.13 (older/setup.py:3)." in said
+    assert f"The fix is offered for torch>={NEEDED}, and this project supports torch 1.13 (older/setup.py:3)." in said
     assert (
         "The lowest torch is another below old/ 2.0.1 (old/requirements.txt:1), older/ 1.13 (older/setup.py:3)." in said
     )

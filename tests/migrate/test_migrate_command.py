@@ -115,7 +115,7 @@ def test_json_names_every_finding_with_its_edits(repository: Path) -> None:
 def test_the_lowest_torch_of_the_project_is_read_from_its_metadata(repository: Path) -> None:
     (repository / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=1.6"]\n')
     done = run(repository, "migrate", "--check")
-    assert done.returncode == 1 and b"needs torch>=1.7" in done.stdout
+    assert done.returncode == 1 and b"offered for torch>=1.7" in done.stdout
     assert b"[*]" not in done.stdout
     forced = run(repository, "migrate", "--check", "--min-torch", "2.0")
     assert b"[*]" in forced.stdout
@@ -128,7 +128,7 @@ def test_a_project_inside_a_repository_stands_for_itself(repository: Path) -> No
     (inner / "pyproject.toml").write_text('[project]\nname = "y"\nversion = "1"\ndependencies = ["torch>=1.6"]\n')
     (inner / "b.py").write_text(OLD)
     done = run(repository, "migrate", "--check", "inner")
-    assert b"needs torch>=1.7" in done.stdout
+    assert b"offered for torch>=1.7" in done.stdout
 
 
 def test_selection_and_configuration(repository: Path) -> None:

@@ -36,6 +36,21 @@ SAID = {
         "TL134", "import torch\n\nm = torch.jit.script(f)\nm._save_for_lite_interpreter('a.ptl')\n", "For inference write an ExecuTorch program",
         "help: Write an ExecuTorch",
     ),
+    "a branch that TorchScript is refused in": (
+        "TL117", "import torch\n\n\n@torch.jit.script\ndef f(x):\n    if torch.jit.is_scripting():\n        raise RuntimeError('not here')\n    return x\n",
+        "where TorchScript raised", "only checks or reports",
+    ),
+    "scripting whose failure is told": (
+        "TL102", "import torch\n\n\ndef f(net, x):\n    try:\n        fast = torch.jit.script(net)\n    except RuntimeError as error:\n"
+        "        raise ValueError('no') from error\n    return fast(x)\n", "line 8 raises where `net` cannot be scripted", "is only called",
+    ),
+    "a module that the other branch takes": (
+        "TL102", "import torch\n\n\ndef f(net: torch.nn.Module, x, on):\n    if on:\n        fast = torch.jit.script(net)\n    else:\n        fast = other(net)\n"
+        "    return fast(x)\n", "TorchScript", "is used again",
+    ),
+    "an exponential, which may be complex": (
+        "TL441", "import torch\n\n\ndef f(x):\n    return torch.exp(x) - 1\n", "For real numbers `torch.expm1(x)`", "needs torch",
+    ),
     "a condition that asks for dynamo, which an export need not run": (
         "TL117", "import torch\nfrom torch.compiler import is_dynamo_compiling\n\n\n@torch.jit.script\ndef f(x):\n"
         "    if not torch.jit.is_scripting() and is_dynamo_compiling():\n        x = g(x)\n    return x\n",
@@ -209,7 +224,7 @@ SAID = {
     ),
     "a path that another function was given before": (
         "TL103", "import torch\nfrom tools import write\n\n\ndef f(p, m):\n    path = p + '.x'\n    write(m, path)\n    return torch.jit.load(path)\n",
-        "seen to write `path` but what `write` does with it on line 7", "seen to write `path`, ",
+        "seen to write `path`, and what `write` does with it on line 7 was not read", "but what `write` does",
     ),
     "a path that is only asked for": (
         "TL103", "import os\n\nimport torch\n\n\ndef f(p):\n    path = p + '.x'\n    os.remove(path)\n    return torch.jit.load(path)\n",
@@ -326,11 +341,11 @@ SAID = {
     ),
     "a trace that is moved, and put into eval mode": (
         "TL101", "import torch\n\nt = torch.jit.trace(torch.nn.ReLU(), torch.rand(2, 3)).to('cuda')\nt.eval()\n", "is moved with `.to()`",
-        "another value may stand in its place",
+        "it may be another value, as far as this was read",
     ),
     "a trace that is moved, and saved": (
         "TL101", "import torch\n\nt = torch.jit.trace(net, torch.rand(2, 3)).half()\nt.save('t.pt')\n", "is saved as what `.half()` made of it",
-        "another value may stand in its place",
+        "it may be another value, as far as this was read",
     ),
     "a file that is opened first": (
         "TL103", "import torch\n\n\ndef load(self):\n    with open(self.model_path, 'rb') as infile:\n        return torch.jit.load(infile)\n",
@@ -687,3 +702,29 @@ def test_a_wheel_of_torch_itself_is_not_compiled_for_a_torch(tmp_path: Path) -> 
 def test_what_needs_a_newer_torch_is_a_sentence_of_its_own_behind_an_address(tmp_path: Path) -> None:
     found = all_findings(analyse_files(tmp_path, {"m.py": "import torch\n\nnet = torch.jit.load(path)\nnet(x)\n"}))
     assert all(".html `" not in f"{item.help}" for item in found)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("~=2.0", None),
+        ("^2.1.2", None),
+        ("~=2.0.1", "`torch-version` goes up to torch 2.0.1"),
+        ("==2.0.1", "add ==2.15.0 to the list"),
+    ],
+)
+def test_a_list_of_a_matrix_is_read_with_its_operators(value: str, told: str | None, tmp_path: Path) -> None:
+    job = (
+        f"jobs:\n  a:\n    strategy:\n      matrix:\n        torch-version: ['==1.13.1', '{value}']\n"
+        '    steps:\n      - run: pip install "torch${{ matrix.torch-version }}"\n'
+    )
+    found = [
+        item for item in all_findings(analyse_files(tmp_path, {".github/workflows/a.yml": job})) if item.code == "TL310"
+    ]
+    assert [told in f"{item.message} {item.help}" for item in found if told] == [True] * bool(told)
+    assert bool(found) is bool(told)
+
+
+def test_the_record_of_a_run_chooses_no_torch(tmp_path: Path) -> None:
+    entry = "{event: job_created, timestamp: 1594708379.0, torch_version: 1.5.1}\n"
+    assert all_findings(analyse_files(tmp_path, {"trace.yaml": entry})) == []

@@ -119,9 +119,12 @@ def old_uses(
         return
     found = answer(use.call) if use.call is not None else CallAdvice(_without_a_call(view, use, old))
     fix = found.fix
+    help = found.help
+    if help is None and fix is not None and fix.needs is not None and fix.needs > context.settings.min_torch:
+        help = old.advice  # the fix may be held back, and its title alone is no recipe
     if fix is not None and may_leave_import(use):
         fix = replace(fix, still_reported=True)
-    yield Finding(code, view.path, view.span(use.call or use.node), f"{said}.", severity, found.help, fix)
+    yield Finding(code, view.path, view.span(use.call or use.node), f"{said}.", severity, help, fix)
 
 
 def _without_a_call(view: ModuleView, use: Use, old: OldName) -> str:

@@ -22,6 +22,20 @@ NUMBER = lazy_pattern(r"(?:rank|gpu|gpu_id|index|idx|device_id)$", re.IGNORECASE
 
 
 def advised_device(view: ModuleView, project: Project, init: InitCall, found: ProcessDevice | None) -> tuple[str, str]:
+    """A device for `init` and the rest of the sentence that says where it comes from, as of `_advised`.
+
+    What the text names beside that, and the file does not have, is said with it.
+    """
+    device, note = _advised(view, project, init, found)
+    missing = [
+        name
+        for name in ("torch", "os")
+        if device.find(f"{name}.") >= 0 and view.scope_at(init.call).lookup(name) is None
+    ]
+    return device, f" (`import {', '.join(missing)}` first){note}" if missing else note
+
+
+def _advised(view: ModuleView, project: Project, init: InitCall, found: ProcessDevice | None) -> tuple[str, str]:
     """A device for `init` and the rest of the sentence that says where it comes from, for text that is not checked.
 
     `found` is the `set_device` that belongs to `init`, if any. Without one the device is given in the words that this

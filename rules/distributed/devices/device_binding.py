@@ -321,11 +321,11 @@ def _dynamic_advice(view: ModuleView, context: Context, init: InitCall, found: P
     text = view.text(node) if node is not None else ""
     if node is None or "\n" in text or len(text) > 60 or not is_repeatable(view, node):
         return (
-            f"Not rewritten: the backend is not a constant here. Where it is NCCL pass `device_id={device}`{note}; a CPU "
+            f"Not rewritten: which backend this is was not worked out. Where it is NCCL pass `device_id={device}`{note}; a CPU "
             f"group must get None. {_since(context)}{ESCAPE}"
         )
     return (
-        f"Not rewritten: the backend is not a constant here, and a CPU group must not get a device. Pass "
+        f"Not rewritten: which backend this is was not worked out, and a CPU group must not get a device. Pass "
         f'`device_id={device} if "nccl" in {_operand(node, text)} else None`{note}. {_since(context)}{ESCAPE}'
     )
 

@@ -224,10 +224,15 @@ def _unknown_readers(project: Project) -> tuple[str, ...]:
 
 def _names_another(project: Project, place: str, name: str) -> bool:
     """Whether the line of a load ends its path with the name of another file."""
-    path, _, line = place.rpartition(":")
-    text = project.data(path).split(b"\n")[int(line) - 1].decode("utf-8", "replace")
+    text = _line_at(project, place)
     named = [posixpath.basename(found) for found in _FILE_NAME.findall(text)]
     return bool(named) and name not in named
+
+
+def _line_at(project: Project, place: str) -> str:
+    """The text of `path:line`, by the line ends that Python knows."""
+    path, _, line = place.rpartition(":")
+    return re.split(r"\r\n?|\n", project.data(path).decode("utf-8", "replace"))[int(line) - 1]
 
 
 def unknown_writers(project: Project, near: str) -> str | None:
@@ -291,8 +296,8 @@ def _unknown_mentions(
     """Places that mention `word` more often than the known sites there, leaving out comments and harmless lines."""
     found = []
     for place in project.mentions(word):
-        path, _, line = place.rpartition(":")
-        text = project.data(path).split(b"\n")[int(line) - 1].decode("utf-8", "replace")
+        path = place.rpartition(":")[0]
+        text = _line_at(project, place)
         is_python = path.endswith((".py", ".pyi"))
         if harmless is not None and (not is_python or harmless.search(text)):
             continue

@@ -18,7 +18,7 @@ _TEXT = lazy_pattern(r"\bstr\b(?!\s*,)")
 _NUMBER_LIST = lazy_pattern(r"\b[Ll]ist\[(?:[Ll]ist\[)?(?:int|float|bool)\b")
 _DEPTH = 4
 _EMPTY = "Its `forward` takes no inputs: what is called in its place needs a program of its own."
-UNREAD = (
+_UNREAD = (
     "Which inputs are tensors was not worked out: `inputs` is the tuple of example inputs, of batch size 2 or more (a size of 1 becomes "
     f"fixed), and `shapes` a list `[{_AUTO}] * tensor.dim()` for every tensor in it."
 )
@@ -93,7 +93,7 @@ def draft_export(module: ScriptedModule, calls: Sequence[tuple[ModuleView, ast.C
         plain = "strings" if "text" in whats else "numbers" if "numbers" in whats else ""
     unread = not inputs and (forward is None or forward.args.vararg is not None)
     if unread or any(item.what == "tensor" and not item.told for item in inputs):
-        return Draft(f"torch.export.export({_evaluated(module)}, inputs, dynamic_shapes=shapes)", UNREAD, plain)
+        return Draft(f"torch.export.export({_evaluated(module)}, inputs, dynamic_shapes=shapes)", _UNREAD, plain)
     remarks = " ".join(_remarks(inputs, fixed, optional)) if inputs else _EMPTY
     return Draft(code, remarks, plain)
 

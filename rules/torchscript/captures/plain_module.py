@@ -16,6 +16,7 @@ from torchlift.finding import (
     Template,
 )
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.places.order import excludes
 from torchlift.rules.analysis.places.purpose import enclosing_test
 from torchlift.rules.analysis.project.torchscript_elsewhere import cpp_runtime
 from torchlift.rules.analysis.values.value_of import definition_of
@@ -252,7 +253,7 @@ def _aliases(swap: _Swap) -> Iterator[str]:
     for read, _ in view.reads_of(binding):
         inside = any(ancestor is swap.call for ancestor in view.ancestors(read))
         before = read.lineno <= swap.call.lineno and view.function_of(read) is view.function_of(swap.call)
-        if inside or (before and not _again_in_loop(view, read, swap.call)):
+        if inside or (before and not _again_in_loop(view, read, swap.call)) or excludes(view, read, swap.call):
             continue
         parent = view.parent(read)
         asked = parent.attr if isinstance(parent, ast.Attribute) else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from torchlift.rules.torchscript.captures.export_draft import UNREAD
 from torchlift.rules.torchscript.captures.module_call import ModuleCall
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
 
@@ -67,14 +66,8 @@ def successor(about: ModuleCall, verb: str) -> str:
     text, draft = about.module.text, about.draft
     if draft.plain:
         return f": it takes {draft.plain}, which `torch.export` would fix, and stays plain Python"
-    compiled = f"`torch.compile({text}, fullgraph=True)`, called with inputs"
-    exported = f"`{draft.code}`, whose `.module()` is called like the module"
-    if draft.remarks == UNREAD:
-        exported += " (`inputs`: the tuple of example inputs; `shapes`: `[torch.export.Dim.AUTO] * t.dim()` for every tensor `t` in it)"
-    elif "..." in draft.code.partition("dynamic_shapes=")[2]:
-        exported += (
-            " (`...` in `dynamic_shapes`: a list `[torch.export.Dim.AUTO] * t.dim()` for every tensor `t` inside)"
-        )
+    compiled = f"`torch.compile({text})`, called with inputs"
+    exported = f"what `torch.export.export({text}, inputs)` captures, in the mode that it is in here"
     match about.module.kind:
         case "function":
             return f", or {verb} its successor: {compiled}"

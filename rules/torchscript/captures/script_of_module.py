@@ -16,6 +16,7 @@ from torchlift.finding import (
     Severity,
     Template,
 )
+from torchlift.rules.analysis.places.order import excludes
 from torchlift.rules.analysis.places.purpose import enclosing_test
 from torchlift.rules.analysis.project.module_base import is_module_class
 from torchlift.rules.analysis.wording.messages import one_line, sentence
@@ -41,6 +42,7 @@ from torchlift.rules.torchscript.values.kept_entry import kept_entry
 from torchlift.rules.torchscript.values.takers import saved_later
 from torchlift.rules.torchscript.values.value_life import follow
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _COPIES = frozenset({"to", "cuda", "cpu", "half", "float", "double", "train", "eval", "requires_grad_"})
 _HINTS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.jit.Attribute"})
@@ -80,6 +82,10 @@ def _static(about: ModuleCall) -> ModuleVerdict:
         return ModuleVerdict(f"Not rewritten: {refusal}. {both_ways(about)}")
     if (test := enclosing_test(view, call)) is not None:
         return ModuleVerdict(of_test(about, test))
+    if (line := _told_as_error(view, call)) is not None:
+        return ModuleVerdict(
+            f"Not rewritten: line {line} raises where `{module.text}` cannot be scripted, and would not any more. {both_ways(about)}"
+        )
     if life.form == "discarded":
         return ModuleVerdict(
             f"The result is thrown away, so the call only checks that `{module.text}` can be scripted: delete it"
@@ -149,6 +155,20 @@ def _dropped(about: ModuleCall) -> ModuleVerdict:
     return ModuleVerdict(f"{review} {speed(about)}", fix)
 
 
+def _told_as_error(view: ModuleView, call: ast.Call) -> int | None:
+    """Line of a `raise` that tells whoever calls this that scripting failed: a check of it then, whatever else it is."""
+    child: ast.AST = call
+    for ancestor in view.ancestors(call):
+        if isinstance(ancestor, ast.Try) and child in ancestor.body:
+            raised = [node for handler in ancestor.handlers for node in walk(handler) if isinstance(node, ast.Raise)]
+            if raised:
+                return raised[0].lineno
+        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return None
+        child = ancestor
+    return None
+
+
 def _again(about: ModuleCall, used: set[str]) -> Iterator[str]:
     """Clauses about the module's own name, which means the same object as the value from now on."""
     view, node = about.view, about.node
@@ -158,7 +178,9 @@ def _again(about: ModuleCall, used: set[str]) -> Iterator[str]:
     binding = view.definition(node)
     if binding is None:
         return
-    later = [read.lineno for read, _ in view.reads_of(binding) if read.lineno > (about.call.end_lineno or 0)]
+    behind = about.call.end_lineno or 0
+    reads = [read for read, _ in view.reads_of(binding) if read.lineno > behind]
+    later = [read.lineno for read in reads if not excludes(view, read, about.call)]
     modes = sorted(used & _COPIES)
     if later:
         also = f", and `.{modes[0]}()` of one changes the other" if modes else ""

@@ -15,7 +15,7 @@ _REPORTING = lazy_pattern(
     r"(?:print|warn|log(?!_$)|check|assert|valid|verif|ensure|deprecat|range_push|range_pop|nvtx)", re.IGNORECASE
 )
 _ENDS: dict[type[ast.stmt], str] = {ast.Return: "returned", ast.Raise: "raised"}
-_CHECKS = "All of it only checks or reports, so the results are the same."
+_CHECKS = "All of it only checks or reports: what passes gives the same results."
 _NOT_CAPTURED = frozenset(
     "__init__ __repr__ __str__ __getstate__ __setstate__ extra_repr state_dict load_state_dict _load_from_state_dict _save_to_state_dict".split()
 )
@@ -63,15 +63,23 @@ def difference(
         return FlagDifference("")
     new, old = settle(test, now).constant, settle(test, then).constant
     if isinstance(owner, ast.Assert):
-        return FlagDifference(f"It stops {compiler} and lets export pass.", _CHECKS)
+        return FlagDifference(
+            f"It stops {compiler} and lets export pass.", "It is an assertion, and no result depends on it."
+        )
     if new is not None and new == old:
         return FlagDifference("", f"Export and {compiler} take the same side here.")
     if isinstance(owner, ast.IfExp):
         return FlagDifference(_expressions(view, owner, new, old, compiler))
     if not isinstance(owner, ast.If):
         return FlagDifference("")
-    harmless = only_checks(owner.body) and only_checks(owner.orelse)
+    harmless = only_checks(owner.body) and only_checks(owner.orelse) and not _refuses(owner, new, old)
     return FlagDifference(_statements(view, owner, new, old, compiler), _CHECKS if harmless else "")
+
+
+def _refuses(owner: ast.If, *decided: bool | None) -> bool:
+    """Whether one of two worlds is refused whatever it is given: a `raise` alone is no check."""
+    sides = [owner.body if value else owner.orelse for value in decided if value is not None]
+    return any(isinstance(statement, ast.Raise) for side in sides for statement in side)
 
 
 def _decided_before(view: ModuleView, owner: ast.AST | None, now: Flag) -> ast.If | None:

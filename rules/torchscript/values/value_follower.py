@@ -92,7 +92,9 @@ class Follower:
                 if self.moves:
                     self._obstacle(view, node, f"is saved as what `.{self.moves[-1]}()` made of it", Safety.MANUAL)
                 elif not alone:
-                    self._obstacle(view, node, "is saved where another value may stand in its place", Safety.MANUAL)
+                    self._obstacle(
+                        view, node, "is saved, by when it may be another value, as far as this was read", Safety.MANUAL
+                    )
                 elif view is not life.view:
                     self._obstacle(view, node, "is saved in another file than the one that makes it", Safety.MANUAL)
                 else:
@@ -341,8 +343,8 @@ class Follower:
                 self.life.evals.append(statement)
                 self._store(view, statement.targets[0], alone=alone, depth=depth)
                 return
-        where = "inside an expression" if alone else "where another value may stand in its place"
-        self._obstacle(view, node, f"is put into eval mode {where}", Safety.MANUAL)
+        where = " inside an expression" if alone else ", by when it may be another value, as far as this was read"
+        self._obstacle(view, node, f"is put into eval mode{where}", Safety.MANUAL)
 
     @staticmethod
     def _rebinds(node: ast.expr, statement: ast.AST | None) -> bool:

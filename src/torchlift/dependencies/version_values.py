@@ -45,6 +45,7 @@ class VersionValue:
         below: whether it is a bound that is not reached itself: `<2.2`.
         list_at: where the list begins that it is one of, or -1.
         row: whether it stands in a row that a matrix includes.
+        further: whether it lets in every later release of torch 2.
     """
 
     package: Literal["torch", "torchvision", "torchaudio", "cuda"]
@@ -56,6 +57,7 @@ class VersionValue:
     below: bool = False
     list_at: int = -1
     row: bool = False
+    further: bool = False
 
 
 @lru_cache(maxsize=8)
@@ -72,6 +74,11 @@ def version_values(view: TextView) -> tuple[VersionValue, ...]:
             uses.setdefault(_same(name), (package, match[0]))
     found = [value for item in given if (value := _value(item, uses.get(_same(item.name)))) is not None]
     return tuple({value.span: value for value in found}.values())
+
+
+def _reaches_further(value: str, release: str) -> bool:
+    """Whether a value lets in every later release of torch 2: `~=2.0` and `^2.0.1` do."""
+    return release.startswith("2.") and (value.startswith("^") or (value.startswith("~=") and release.count(".") == 1))
 
 
 def _same(name: str) -> str:
@@ -97,4 +104,7 @@ def _value(item: Assignment, use: tuple[str, str] | None) -> VersionValue | None
     if package == "torchaudio":
         return VersionValue("torchaudio", item.name, match["release"], span, item.listed, how)
     below = item.value.startswith("<") and not item.value.startswith("<=")
-    return VersionValue("torch", item.name, match["release"], span, item.listed, how, below, item.list_at, item.row)
+    further = _reaches_further(item.value, match["release"])
+    return VersionValue(
+        "torch", item.name, match["release"], span, item.listed, how, below, item.list_at, item.row, further
+    )

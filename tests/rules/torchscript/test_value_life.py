@@ -48,10 +48,10 @@ NOT_SAFE = {
         {"a.py": HEAD + SERVER, "b.py": "def use(server):\n    return server.net.graph\n"}, "may be reached as `.net` by b.py"),
     "an attribute reached by its name": ({"a.py": HEAD + SERVER + "\nprint(getattr(Server(), 'net'))\n"}, "by the string 'net'"),
     "an attribute read through another variable": (
-        {"a.py": HEAD + SERVER + "\nserver = Server()\nserver.net.save('n.pt')\n"}, "another value may stand in its place"),
+        {"a.py": HEAD + SERVER + "\nserver = Server()\nserver.net.save('n.pt')\n"}, "it may be another value, as far as this was read"),
     "an attribute set twice": (
         {"a.py": HEAD + SERVER + "\n    def other(self):\n        self.net = net\n        self.net.eval()\n"},
-        "where another value may stand in its place"),
+        "it may be another value, as far as this was read"),
     "a subclass reads the attribute": (
         {"a.py": HEAD + SERVER + "\n\nclass Other(Server):\n    def show(self):\n        print(self.net.code)\n"}, ".code"),
     "an async function": ({"a.py": HEAD + LOAD.replace("def ", "async def ") + "model = load()\n"}, "callers were not followed"),
@@ -59,7 +59,7 @@ NOT_SAFE = {
     "a function handed on": ({"a.py": HEAD + LOAD + "register(load)\n"}, "handed on as a function"),
     "one of two results": (
         {"a.py": HEAD + LOAD.replace("    return", "    if not net:\n        return net\n    return") + "model = load()\nmodel.eval()\n"},
-        "where another value may stand in its place"),
+        "it may be another value, as far as this was read"),
     "a public function of a package": (
         {"pkg/__init__.py": "", "pkg/a.py": HEAD + LOAD}, "users of the package"),
     "listed in __all__": ({"a.py": "__all__ = ['model']\n" + HEAD + f"model = {TRACE}\n"}, "offered to other code"),
@@ -112,3 +112,8 @@ def test_a_value_that_goes_further_is_not_rewritten_by_default(
     assert all(
         new_bytes(result, path) is None or b"torch.export" not in (new_bytes(result, path) or b"") for path in files
     )
+
+
+def test_lines_are_counted_as_python_counts_them(tmp_path: Path) -> None:
+    code = "import os\rimport torch\rnet = torch.jit.load(os.path.join(folder, 'model.jit'))\rtrace = torch.jit.trace(f, x)\rtrace.save('x.pt')\r"
+    assert not analyse_files(tmp_path, {"m.py": code.encode()}).failures
