@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _MOVES = frozenset({"to", "cpu", "cuda", "half", "float", "double", "bfloat16"})
 _HARMLESS = frozenset({"print", "id", "callable", "bool"})
 _DEPTH = 6
+_LATER = ", by when it may be another value, as far as this was read"
 
 
 class Follower:
@@ -92,9 +93,7 @@ class Follower:
                 if self.moves:
                     self._obstacle(view, node, f"is saved as what `.{self.moves[-1]}()` made of it", Safety.MANUAL)
                 elif not alone:
-                    self._obstacle(
-                        view, node, "is saved, by when it may be another value, as far as this was read", Safety.MANUAL
-                    )
+                    self._obstacle(view, node, f"is saved{_LATER}", Safety.MANUAL)
                 elif view is not life.view:
                     self._obstacle(view, node, "is saved in another file than the one that makes it", Safety.MANUAL)
                 else:
@@ -343,7 +342,7 @@ class Follower:
                 self.life.evals.append(statement)
                 self._store(view, statement.targets[0], alone=alone, depth=depth)
                 return
-        where = " inside an expression" if alone else ", by when it may be another value, as far as this was read"
+        where = " inside an expression" if alone else _LATER
         self._obstacle(view, node, f"is put into eval mode{where}", Safety.MANUAL)
 
     @staticmethod
