@@ -18,6 +18,7 @@ from torchlift.migrate.result import Mode
 from torchlift.migrate.rewriting import rewritten, wishes_of
 
 _MOST_PASSES = 20
+_MOST_IN_ALL = 200  # of those that leave fewer findings each: what is left then waits for another run
 
 
 def first_fixes(options: RunOptions, start: State) -> dict[str, list[Finding]]:
@@ -49,7 +50,8 @@ def _attempt(
     allowed = applied(unsafe_fixes=options.unsafe_fixes)
     now = Applied(start, {}, {})
     chosen: Mapping[str, Sequence[Finding]] = {}
-    for _ in range(_MOST_PASSES):
+    passes = done = 0
+    while passes < _MOST_PASSES:
         found = now.state.findings
         left_out = withheld.held(found, partial(texts_in, (start.project, now.state.project)))
         settled = settle(found, obstacles.blocked, {**obstacles.held_in(now.state.project), **left_out})
@@ -70,10 +72,17 @@ def _attempt(
         if broken is not None:
             path, problem = broken
             return None, obstacles.blocking(path, "verify", problem)
-        now = after
+        endless = _count(after.state) >= _count(now.state)  # what leaves fewer findings comes to an end by itself
+        passes, done, now = passes + endless, done + 1, after
+        if done == _MOST_IN_ALL:
+            return now, obstacles
     for path in sorted(chosen):
         obstacles = obstacles.blocking(path, "verify", "its fixes do not come to an end")
     return None, obstacles
+
+
+def _count(state: State) -> int:
+    return sum(map(len, state.findings.values()))
 
 
 def _guarded(options: RunOptions, chosen: Mapping[str, Sequence[Finding]], obstacles: Obstacles) -> Obstacles:

@@ -23,6 +23,7 @@ from torchlift.finding import (
     Template,
     TextEdit,
 )
+from torchlift.migrate.fix.rewrite.alignment import moved_lines
 from torchlift.migrate.fix.rewrite.branches import (
     Unwrapped,
     combined,
@@ -140,7 +141,7 @@ class _Builder:
                 # The lines of a new expression do not move with the branch around them.
                 edits = [edit for edit in edits if edit not in moves or not rewrite.span.contains(edit.span)]
                 edits.append(TextEdit(rewrite.span, text))
-        return _in_order(edits)
+        return _in_order([*edits, *moved_lines(self.source, edits)])
 
     def _added(
         self, added: Mapping[str, Span], changed: Collection[Span], behind: dict[Span, list[str]]
