@@ -30,11 +30,13 @@ def moved_lines(source: SourceText, edits: Sequence[TextEdit]) -> list[TextEdit]
         line = text[starts[row] : starts[row + 1] if row + 1 < len(starts) else len(text)]
         if row not in found and not _OPENING.isdisjoint(line[ends[0][0] :]):
             found.update(_shifts(text, starts, row, changes))
+    moved = [_indented(text, starts[row], shift) for row, shift in found.items() if shift]
+    taken = [edit.span for edit in edits]
     return [
         edit
-        for row, shift in found.items()
-        if shift and (edit := _indented(text, starts[row], shift)) is not None
-        if not any(other.span.start <= edit.span.end and edit.span.start <= other.span.end for other in edits)
+        for edit in moved
+        if edit is not None
+        and not any(other.start <= edit.span.end and edit.span.start <= other.end for other in taken)
     ]
 
 
