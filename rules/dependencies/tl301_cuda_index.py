@@ -153,7 +153,9 @@ def _in_set(
                 source.span,
                 message,
                 severity_in(view, Severity.WARNING),
-                advice(settings, view.path),
+                "Builds without CUDA are at `https://download.pytorch.org/whl/cpu`."
+                if any(clause.build == "cpu" for pin in torch or () for clause in pin.clauses)
+                else advice(settings, view.path),
             )
     groups = groups_of(view.path, item.pins, settings, project)
     for build, span in builds_in(item).items():

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from torchlift.api_changes.changes import must_be_newer
 from torchlift.finding import AddImport, Finding, Fix, Parts, Rewrite, Safety, Severity, Template
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.rule import Context
@@ -120,7 +121,8 @@ def old_uses(
     found = answer(use.call) if use.call is not None else CallAdvice(_without_a_call(view, use, old))
     fix = found.fix
     help = found.help
-    if help is None and fix is not None and fix.needs is not None and fix.needs > context.settings.min_torch:
+    lowest = context.settings.min_torch
+    if help is None and fix is not None and fix.needs is not None and must_be_newer(fix.needs, use.target, lowest):
         help = old.advice  # the fix may be held back, and its title alone is no recipe
     if fix is not None and may_leave_import(use):
         fix = replace(fix, still_reported=True)

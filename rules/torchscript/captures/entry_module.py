@@ -26,7 +26,7 @@ _NOT_OF_MODULES = frozenset(
      "format", "join", "split", "add", "update", "pop", "start", "stop"}
 )  # fmt: skip
 _CONSTANTS = CaptureDoubt(
-    "a traced lambda holds parameters as constants without gradients, and the program holds the module's own parameters"
+    "a traced lambda takes no parameters that need gradients (a RuntimeError), and the program holds the module's own parameters"
 )
 
 

@@ -16,6 +16,7 @@ _REPORTING = lazy_pattern(
 )
 _ENDS: dict[type[ast.stmt], str] = {ast.Return: "returned", ast.Raise: "raised"}
 _CHECKS = "All of it only checks or reports: what passes gives the same results."
+_REFUSES = "One side is refused, and no result differs."
 _NOT_CAPTURED = frozenset(
     "__init__ __repr__ __str__ __getstate__ __setstate__ extra_repr state_dict load_state_dict _load_from_state_dict _save_to_state_dict".split()
 )
@@ -72,8 +73,9 @@ def difference(
         return FlagDifference(_expressions(view, owner, new, old, compiler))
     if not isinstance(owner, ast.If):
         return FlagDifference("")
-    harmless = only_checks(owner.body) and only_checks(owner.orelse) and not _refuses(owner, new, old)
-    return FlagDifference(_statements(view, owner, new, old, compiler), _CHECKS if harmless else "")
+    harmless = only_checks(owner.body) and only_checks(owner.orelse)
+    why = _REFUSES if _refuses(owner, new, old) else _CHECKS
+    return FlagDifference(_statements(view, owner, new, old, compiler), why if harmless else "")
 
 
 def _refuses(owner: ast.If, *decided: bool | None) -> bool:

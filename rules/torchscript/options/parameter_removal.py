@@ -50,6 +50,8 @@ def _in_signature(view: ModuleView, function: FunctionNode, parameter: ast.arg) 
         blank = re.compile(r"[ \t]*(?=\S)").match(text, end)
         if blank is not None and text[blank.end()] not in ")\\#":
             return Span(span.start, blank.end())
+        if blank is not None and text[blank.end()] != ")":
+            return Span(span.start, end)  # what follows on other lines needs the comma before
         return _with_comma_before(text, span.start, end) if blank is not None else None
     return _with_comma_before(text, span.start, end)
 
