@@ -1,7 +1,7 @@
 """What a run knew of a project, written down and taken over by a later one as far as nothing has changed that it rests on.
 
 A row has a question, its answer where that can be written, what was asked for it, and the rows whose answers were used for it. It holds as
-long as all this does. Names in a file were looked up in others: whatever asked about the one rests on these, too.
+long as all this is as it was, and else if the question, asked anew, has the same answer: whoever rests on it need not be asked again.
 """
 
 from __future__ import annotations
@@ -10,17 +10,37 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
+from torchlift.migrate.cache.digests import digest
 from torchlift.migrate.cache.records import NotARecord, packed, unpacked
-from torchlift.search.asked import Asked, Exports, Knowledge, Question, User
+from torchlift.project import Project
+from torchlift.search.asked import Asked, Exports, Knowledge, Question
 from torchlift.search.changes import Changes
 
 _OURS = "torchlift."
 _NO_ANSWER: list[Any] = []
-_Row = tuple[str | None, Any, list[Any], list[int]]
-"""Key, answer, what was asked, numbers of other rows; without a key nobody can ask for it."""
 _UNREADABLE = (ValueError, KeyError, TypeError, IndexError)
+
+
+class Row(NamedTuple):
+    """One answer, as it is written: itself, what was asked for it, the keys of others that were used for it."""
+
+    answer: Any
+    asked: list[Any]
+    others: tuple[str, ...]
+
+
+class Beneath(NamedTuple):
+    """What the findings in one file rest on besides its own questions.
+
+    Attributes:
+        keys: those of the rows; None if that cannot be told.
+        rows: the ones that this process had not told before, by key.
+    """
+
+    keys: tuple[str, ...] | None
+    rows: dict[str, Row]
 
 
 class EarlierAnswers:
@@ -30,18 +50,22 @@ class EarlierAnswers:
         stored: what `written` made.
         changed: files that are others now.
         changes: between the state that the earlier run saw and the present one.
+        project: the present one.
+
+    Attributes:
+        keys: those of its rows, by their numbers.
     """
 
-    def __init__(self, stored: Mapping[str, Any], changed: frozenset[str], changes: Changes) -> None:
+    def __init__(self, stored: Mapping[str, Any], changed: frozenset[str], changes: Changes, project: Project) -> None:
         self._changed = changed
         self._changes = changes
+        self._project = project
         self._records: Mapping[str, Mapping[str, Any]] = stored["records"]
         self._exports: Mapping[str, Sequence[Any]] = stored["exports"]
-        self._rows: list[_Row] = stored["rows"]
-        self._names: dict[str, list[str]] = stored["names"]
-        self._numbers = {row[0]: number for number, row in enumerate(self._rows) if row[0] is not None}
-        self._hold: dict[int, bool] = {}
-        self._touched = _touched(self._names, changed)
+        self.keys: list[str] = [row[0] for row in stored["rows"]]
+        self._rows: dict[str, Sequence[Any]] = {row[0]: row for row in stored["rows"]}
+        self._hold: dict[str, bool] = {}
+        self._anew: dict[str, Question] = {}
 
     def record(self, collector: str, path: str) -> tuple[Any] | None:
         """What a collector recorded of a file."""
@@ -60,99 +84,186 @@ class EarlierAnswers:
 
     def answer(self, question: Question) -> tuple[Any, Asked] | None:
         """A shared answer."""
-        return self._of(_key(question))
-
-    def users(self, user: User) -> tuple[tuple[str, ...] | None, Asked] | None:
-        """The files that use a name."""
-        return self._of(_user_key(user))
-
-    def _of(self, key: str | None) -> tuple[Any, Asked] | None:
-        number = self._numbers.get(key) if key is not None else None
-        if number is None or self._rows[number][1] == _NO_ANSWER or not self._holds(number):
+        key = key_of(question)
+        if key not in self._rows or self._rows[key][1] == _NO_ANSWER or not self.holds(key) or key in self._anew:
             return None
+        asked = Asked()
+        asked.earlier.add(key)
         try:
-            return unpacked(self._rows[number][1]), self._all_asked(number)
+            return unpacked(self._rows[key][1]), asked
         except _UNREADABLE:
             return None
 
-    def _holds(self, number: int) -> bool:
-        """Whether all that a row rests on is as it was."""
-        if number not in self._hold:
-            self._hold[number] = False  # nothing rests on itself
-            _, _, plain, others = self._rows[number]
-            asked = plain_asked(plain)
-            self._hold[number] = (
-                self._touched.isdisjoint(asked.files)
-                and not self._changes.concern(asked)
-                and all(map(self._holds, others))
-            )
-        return self._hold[number]
+    def holds(self, key: str) -> bool:
+        """Whether a row has the same answer now."""
+        if key not in self._hold:
+            self._hold[key] = False  # nothing rests on itself
+            self._hold[key] = key in self._rows and (self._is_untouched(key) or self._is_same(key))
+        return self._hold[key]
 
-    def _all_asked(self, number: int) -> Asked:
+    def _is_untouched(self, key: str) -> bool:
+        return not self._changes.concern(plain_asked(self._rows[key][2])) and all(map(self.holds, self.others(key)))
+
+    def _is_same(self, key: str) -> bool:
+        """Whether a question that has to be asked again is answered as it was."""
+        answer = self._rows[key][1]
+        question = _question(key) if answer != _NO_ANSWER else None
+        if question is None:
+            return False
+        try:
+            now = packed(self._project.once(question[0], *question[1]))
+        except Exception:
+            return False  # whoever asks for it is told what is wrong
+        self._anew[key] = question
+        return bool(now == answer)
+
+    def others(self, key: str) -> list[str]:
+        """The keys of what an answer was made from."""
+        return [self.keys[number] for number in self._rows[key][3]]
+
+    def anew(self, key: str) -> Question | None:
+        """The question of a row, if it had to be asked again."""
+        return self._anew.get(key)
+
+    def beneath(self, key: str) -> Asked:
         """All that a row rests on."""
-        found, pending, seen = Asked(), [number], {number}
+        found, pending, seen = Asked(), [key], {key}
         while pending:
-            _, _, plain, others = self._rows[pending.pop()]
-            found.add(plain_asked(plain))
-            pending += set(others) - seen
+            one = pending.pop()
+            if one in self._anew:
+                found.answers.add(self._anew[one])
+                continue
+            found.add(plain_asked(self._rows[one][2]))
+            others = [other for other in self.others(one) if other not in seen]
+            pending += others
             seen.update(others)
-        files = list(found.files)
-        while files:
-            more = set(self._names.get(files.pop(), ())) - found.files
-            found.files |= more
-            files += more
         return found
 
-    def left(self, keys: Iterable[str | None]) -> list[_Row]:
-        """The rows that still hold, with all that they rest on, but for those of some keys."""
-        known = frozenset(keys)
-        return [
-            (key, self._rows[number][1], asked_plain(self._all_asked(number)), [])
-            for key, number in self._numbers.items()
-            if key not in known and self._rows[number][1] != _NO_ANSWER and self._holds(number)
-        ]
+    def left(self, told: Mapping[str, Row]) -> dict[str, Row]:
+        """The rows that hold together with those that were `told` in this run, without asking anything again."""
+        kept: dict[str, bool] = {}
 
-    def others(self, knowledge: Knowledge) -> Knowledge:
-        """What is known of files that did not change and was not asked for, as it is written."""
+        def stays(key: str) -> bool:
+            if key in told:
+                return bool(told[key].answer == self._rows[key][1] != _NO_ANSWER)
+            if key not in kept:
+                kept[key] = False
+                asked = plain_asked(self._rows[key][2])
+                kept[key] = not self._changes.concern(asked) and all(map(stays, self.others(key)))
+            return kept[key]
+
+        return {
+            key: Row(row[1], row[2], tuple(self.others(key)))
+            for key, row in self._rows.items()
+            if key not in told and stays(key)
+        }
+
+    def before(self) -> Knowledge:
+        """What was known of files that did not change, as it is written."""
         records = {path: one for path, one in self._records.items() if path not in self._changed}
         exports = {path: one for path, one in self._exports.items() if path not in self._changed}
-        return knowledge._replace(records=records, exports=exports)  # type: ignore[arg-type]
-
-    @property
-    def names(self) -> dict[str, list[str]]:
-        """What names in files that did not change rest on."""
-        return {path: files for path, files in self._names.items() if path not in self._touched}
+        return Knowledge(records, exports)  # type: ignore[arg-type]
 
 
-def _touched(names: Mapping[str, Sequence[str]], changed: frozenset[str]) -> frozenset[str]:
-    """The changed files, and those whose names rest on one of them."""
-    resting: dict[str, list[str]] = {}
-    for path, files in names.items():
-        for file in files:
-            resting.setdefault(file, []).append(path)
-    found, pending = set(changed), list(changed)
-    while pending:
-        more = set(resting.get(pending.pop(), ())) - found
-        found |= more
-        pending += more
-    return frozenset(found)
+class Teller:
+    """Tells, in one process, what answers were made from, each once.
+
+    Args:
+        project: the project.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._earlier = project.taken_from if isinstance(project.taken_from, EarlierAnswers) else None
+        self._known: dict[Question, str | None] = {}
+        self._carried: set[str] = set()
+        self._rows: dict[str, Row] = {}
+
+    def told(self, asked: Asked) -> Beneath:
+        """What was asked for besides files, and what has not been told of that yet."""
+        keys = self._of(asked)
+        rows, self._rows = self._rows, {}
+        return Beneath(keys, rows)
+
+    def _of(self, asked: Asked) -> tuple[str, ...] | None:
+        keys = [self._key(question) for question in asked.answers]
+        known = [key for key in keys if key is not None]
+        self._carry(asked.earlier)
+        return tuple(sorted({*known, *asked.earlier})) if len(known) == len(keys) and not asked.unbounded else None
+
+    def _carry(self, keys: Iterable[str]) -> None:
+        """What an earlier run knew rests on answers that were worked out anew: these are told, too."""
+        pending = [key for key in keys if key not in self._carried]
+        self._carried.update(pending)
+        while pending and self._earlier is not None:
+            key = pending.pop()
+            question = self._earlier.anew(key)
+            if question is not None:
+                self._key(question)
+                continue
+            others = [other for other in self._earlier.others(key) if other not in self._carried]
+            self._carried.update(others)
+            pending += others
+
+    def _key(self, question: Question) -> str | None:
+        if question not in self._known:
+            self._known[question] = None  # nothing rests on itself
+            self._known[question] = self._told(question)
+        return self._known[question]
+
+    def _told(self, question: Question) -> str | None:
+        if question not in self._project.answers:
+            return None
+        value, asked = self._project.answers[question]
+        key = key_of(question)
+        if key is not None and key in asked.earlier:
+            self._carry(asked.earlier)
+            return key
+        others = self._of(asked)
+        plain = _answer(partial(asked_plain, self._project.all_asked(asked)))
+        if others is None or plain == _NO_ANSWER:
+            return None
+        row = Row(_answer(partial(packed, value)), plain, others)
+        key = key or f"? {digest(row)}"
+        self._rows[key] = row
+        return key
 
 
-def written(knowledge: Knowledge, earlier: EarlierAnswers | None) -> dict[str, Any]:
-    """What is known, for `EarlierAnswers`; together with what an earlier run knew that still holds."""
-    rows, unknown = _rows(knowledge)
-    names = {path: sorted(asked.files) for path, asked in knowledge.names.items()}
+def written(
+    knowledge: Knowledge, told: Mapping[str, Row], earlier: EarlierAnswers | None, asked: Iterable[Iterable[str]]
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """What is known, for `EarlierAnswers`, together with what an earlier run knew that still holds; and the numbers of rows by key.
+
+    Rows are those that others were `asked` for, and those beneath them.
+    """
     records = {path: _writable(one) for path, one in knowledge.records.items() if one}
     exports: dict[str, Any] = {path: [one.names, one.stars] for path, one in knowledge.exports.items()}
+    known = dict(told)
     if earlier is not None:
-        before = earlier.others(knowledge)
+        before = earlier.before()
         for path, one in before.records.items():
             records[path] = {**one, **records.get(path, {})}
         exports = {**before.exports, **exports}
-        rows += earlier.left([*(row[0] for row in rows), *unknown])
-        for path, files in earlier.names.items():
-            names[path] = sorted({*files, *names.get(path, ())})
-    return {"names": names, "records": records, "exports": exports, "rows": rows}
+        known |= earlier.left(told)
+    rows = _reached(known, asked)
+    numbers = {key: number for number, key in enumerate(rows)}
+    plain = [[key, row.answer, row.asked, [numbers[other] for other in row.others]] for key, row in rows.items()]
+    return {"records": records, "exports": exports, "rows": plain}, numbers
+
+
+def _reached(known: Mapping[str, Row], asked: Iterable[Iterable[str]]) -> dict[str, Row]:
+    """The rows of which some were asked for, but for those that rest on one which is not known."""
+    pending = [key for keys in asked for key in keys]
+    rows: dict[str, Row] = {}
+    while pending:
+        key = pending.pop()
+        if key in known and key not in rows:
+            rows[key] = known[key]
+            pending += known[key].others
+    while lacking := [key for key, row in rows.items() if any(other not in rows for other in row.others)]:
+        for key in lacking:
+            del rows[key]
+    return rows
 
 
 def _writable(records: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,39 +275,6 @@ def _writable(records: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _rows(knowledge: Knowledge) -> tuple[list[_Row], list[str | None]]:
-    """The rows of all that holds as long as files do, and the keys of what rests on more."""
-    numbers: dict[Question, int] = {}
-    rows: list[_Row] = []
-    unknown: list[str | None] = []
-    answers = knowledge.answers
-
-    def number(question: Question) -> int | None:
-        if question not in numbers:
-            value, asked = answers[question]
-            others = [number(below) for below in asked.answers if below in answers]
-            bounded = [one for one in others if one is not None]
-            plain = _answer(partial(asked_plain, asked))
-            if asked.unbounded or len(bounded) < len(asked.answers) or plain == _NO_ANSWER:
-                numbers[question] = -1
-                unknown.append(_key(question))
-            else:
-                numbers[question] = len(rows)
-                rows.append((_key(question), _answer(partial(packed, value)), plain, bounded))
-        return numbers[question] if numbers[question] >= 0 else None
-
-    for question in answers:
-        number(question)
-    for user, (paths, asked) in knowledge.users.items():
-        others = [numbers.get(below, -1) for below in asked.answers]
-        plain = _answer(partial(asked_plain, asked))
-        if asked.unbounded or -1 in others or plain == _NO_ANSWER:
-            unknown.append(_user_key(user))
-        else:
-            rows.append((_user_key(user), packed(paths), plain, others))
-    return rows, unknown
-
-
 def _answer(pack: Callable[[], Any]) -> Any:
     """What is written of something; `_NO_ANSWER` where it cannot be."""
     try:
@@ -205,7 +283,7 @@ def _answer(pack: Callable[[], Any]) -> Any:
         return _NO_ANSWER
 
 
-def _key(question: Question) -> str | None:
+def key_of(question: Question) -> str | None:
     """How an answer is found again; None where another question might be called the same."""
     function, arguments = question
     try:
@@ -214,8 +292,13 @@ def _key(question: Question) -> str | None:
         return None
 
 
-def _user_key(user: User) -> str:
-    return json.dumps(["who uses", *user])
+def _question(key: str) -> Question | None:
+    """The question that `key_of` made this of."""
+    try:
+        name, arguments = json.loads(key)
+        return _function(name), unpacked(arguments)
+    except _UNREADABLE:
+        return None
 
 
 def asked_plain(asked: Asked) -> list[Any]:
@@ -226,6 +309,7 @@ def asked_plain(asked: Asked) -> list[Any]:
     """
     return [
         sorted(asked.files),
+        sorted(asked.names),
         sorted([text.decode("latin-1"), whole] for text, whole in asked.texts),
         sorted(text.decode("latin-1") for text in asked.places),
         sorted(asked.records),
@@ -240,8 +324,9 @@ def plain_asked(plain: Sequence[Any]) -> Asked:
         NotARecord: it made nothing like this.
     """
     asked = Asked()
-    files, texts, places, records, facts = plain
+    files, names, texts, places, records, facts = plain
     asked.files = set(map(str, files))
+    asked.names = set(map(str, names))
     asked.texts = {(str(text).encode("latin-1"), bool(whole)) for text, whole in texts}
     asked.places = {str(text).encode("latin-1") for text in places}
     asked.records = set(map(str, records))

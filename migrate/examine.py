@@ -10,6 +10,7 @@ from pathlib import Path
 from torchlift.finding import FileFailure, Finding
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.document import check_document, open_document
+from torchlift.migrate.earlier_answers import Teller
 from torchlift.migrate.find.check import Checked, Dispatcher
 from torchlift.migrate.find.kept import without_kept
 from torchlift.migrate.find.parallel import check_files
@@ -135,9 +136,7 @@ class Examiner:
         found = [finding for finding in checked.findings if finding.code not in ignored]
         ran = self._running - checked.crashed
         kept, silenced = apply_suppressions(checked.path, checked.suppressions, found, self._rules, ran)
-        return Examined(
-            tuple(kept), len(silenced), checked.failures, checked.unreadable, checked.asked, checked.beneath
-        )
+        return Examined(tuple(kept), len(silenced), checked.failures, checked.unreadable, checked.asked, checked.told)
 
 
 def _applies(rule: Rule, project: Project) -> bool:
@@ -169,7 +168,7 @@ class Begin:
         """The check of one file by its path."""
         dispatcher = self.dispatcher or _dispatcher(self.codes, self.own_rules)
         project.collect_together(dispatcher.collectors)
-        return partial(_check, project, dispatcher, self.settings, self.is_remembered)
+        return partial(_check, project, dispatcher, self.settings, Teller(project) if self.is_remembered else None)
 
 
 @lru_cache(maxsize=4)
@@ -178,6 +177,6 @@ def _dispatcher(codes: tuple[str, ...], own: tuple[Path, ...]) -> Dispatcher:
     return Dispatcher([rules[code] for code in codes])
 
 
-def _check(project: Project, dispatcher: Dispatcher, settings: Settings, is_remembered: bool, path: str) -> Checked:
+def _check(project: Project, dispatcher: Dispatcher, settings: Settings, teller: Teller | None, path: str) -> Checked:
     checked = check_document(open_document(project, path), dispatcher, settings)
-    return replace(checked, beneath=project.all_asked(checked.asked, beneath=True)) if is_remembered else checked
+    return replace(checked, told=teller.told(checked.asked)) if teller is not None else checked

@@ -78,13 +78,14 @@ def _edits(document: Document, findings: Sequence[Finding]) -> tuple[tuple[TextE
         return tuple(() for _ in findings)
     from torchlift.migrate.fix.rewrite.fragments import CannotEdit
 
-    result: list[tuple[TextEdit, ...]] = []
-    for finding in findings:
-        try:
-            result.append(tuple(document.edits(finding.fix.rewrites)) if finding.fix else ())
-        except CannotEdit:
-            result.append(())
-    return tuple(result)
+    known: dict[int, tuple[TextEdit, ...]] = {}  # findings of one fix share what it rewrites
+    for fix in (finding.fix for finding in findings if finding.fix):
+        if id(fix.rewrites) not in known:
+            try:
+                known[id(fix.rewrites)] = tuple(document.edits(fix.rewrites))
+            except CannotEdit:
+                known[id(fix.rewrites)] = ()
+    return tuple(known[id(finding.fix.rewrites)] if finding.fix else () for finding in findings)
 
 
 def unreadable_outcomes(options: RunOptions, unreadable: Mapping[str, str]) -> dict[str, FileOutcome]:

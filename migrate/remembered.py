@@ -2,8 +2,8 @@
 
 An entry has the text of every Python file of the project as that run saw it. Whoever comes later makes that state of the project
 again, compares it with the present one as a run does with its own states (`search.changes`), and takes over what was found in the files
-whose questions have the same answers. What a shared answer was made from counts as asked by everybody who asked for it. Who wants to
-see a file rests on that file, and on which files there are.
+whose questions have the same answers; shared ones are worked out anew for that where they must be (`earlier_answers`). Who wants to see
+a file rests on that file, and on which files there are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torchlift.migrate.cache.digests import digest, hashed
 from torchlift.migrate.cache.folder import CacheFolder
 from torchlift.migrate.cache.records import NotARecord, described, packed, unpacked
 from torchlift.migrate.cache.tree import Tree
-from torchlift.migrate.earlier_answers import EarlierAnswers, asked_plain, plain_asked, written
+from torchlift.migrate.earlier_answers import Beneath, EarlierAnswers, Row, Teller, asked_plain, plain_asked, written
 from torchlift.migrate.find.selection import Selected
 from torchlift.migrate.options import RunOptions
 from torchlift.notebook import read_source
@@ -31,7 +31,7 @@ from torchlift.search.asked import Asked
 from torchlift.search.changes import Changes
 from torchlift.source import UnreadableSource
 
-_FORMAT = b"torchlift checks 3"
+_FORMAT = b"torchlift checks 4"
 # Their text decides what is found elsewhere, and is read without asking the project.
 _ASKED_BY_NAME = ("setup.py", "noxfile.py")
 _MOST_CHANGED = 200
@@ -49,7 +49,7 @@ class Examined:
         failures: rules that crashed.
         unreadable: why there are no findings: a sentence without its end.
         asked: what its findings rest on.
-        beneath: what the shared answers rest on that were asked for, where it is to be remembered.
+        told: what the shared answers rest on that were asked for, where it is to be remembered.
     """
 
     findings: tuple[Finding, ...]
@@ -57,7 +57,7 @@ class Examined:
     failures: tuple[FileFailure, ...]
     unreadable: str | None
     asked: Asked
-    beneath: Asked | None = None
+    told: Beneath | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ class EarlierChecks:
         self._name = name
         self._tree = tree
         self._known: dict[str, Examined] = {}
+        self._told: dict[str, Row] = {}
         self._files: tuple[str, ...] = ()
         self._settings: Any = None
         self._asked: Any = None
@@ -179,10 +180,16 @@ class EarlierChecks:
         except UnreadableSource:
             return {}
         changes = Changes(Project(project.root, project.files, old, None, project.wrappers), project, collectors)
-        self._earlier = EarlierAnswers(json.loads(entry.answers), entry.changed, changes)
-        project.take_over(self._earlier)
-        known = {path: _examined(*one) for path, one in json.loads(entry.examined).items()}
-        return {path: one for path, one in known.items() if not changes.concern(one.asked)}
+        earlier = self._earlier = EarlierAnswers(json.loads(entry.answers), entry.changed, changes, project)
+        project.take_over(earlier)
+        known = {}
+        for path, (found, plain, numbers) in json.loads(entry.examined).items():
+            asked, keys = plain_asked(plain), [earlier.keys[number] for number in numbers]
+            if not changes.concern(asked) and all(map(earlier.holds, keys)):
+                asked.earlier = set(keys)
+                findings, suppressed, failures, unreadable = unpacked(found)
+                known[path] = Examined(findings, suppressed, failures, unreadable, asked)
+        return known
 
     def _stored(self, path: str) -> bytes | None:
         """The text of a file as the entry has it, if that is still its text."""
@@ -194,13 +201,25 @@ class EarlierChecks:
     def note(self, found: Mapping[str, Examined]) -> None:
         """Note what was found in files as they were read."""
         self._known = {**self._known, **found}
+        for one in found.values():
+            self._told.update(one.told.rows if one.told is not None else {})
 
     def keep(self, now: Tree) -> None:
         """Remember what was noted, with `now` being the same files as before the run."""
         if self._settings is None or self._project is None:
             return
         with contextlib.suppress(NotARecord, OSError):
-            examined = {path: plain for path, one in self._known.items() if (plain := _plain_examined(one))}
+            taken = Asked()
+            taken.earlier.update(*(one.asked.earlier for one in self._known.values()))
+            told = {**self._told, **Teller(self._project).told(taken).rows}
+            asked = {path: keys for path, one in self._known.items() if (keys := _keys(one)) is not None}
+            answers, rows = written(self._project.knowledge, told, self._earlier, asked.values())
+            examined = {
+                path: plain
+                for path, keys in asked.items()
+                if rows.keys() >= keys
+                and (plain := _plain_examined(self._known[path], sorted(map(rows.__getitem__, keys))))
+            }
             python = frozenset(self._files)
             places, stored = now.stored(python, self._stored)
             if places.keys() != python:
@@ -208,7 +227,6 @@ class EarlierChecks:
             others = [row for row in now.plain() if row[0] not in python]
             about = [digest(list(self._files)), self._settings, others, self._asked]
             selected = [{path: one for path, one in known.items() if one != _UNWANTED} for known in self._seen]
-            answers = written(self._project.knowledge, self._earlier)
             stated = (about, selected, examined, answers, places)
             parts = [json.dumps(part, separators=(",", ":")).encode() for part in stated]
             self._folder.write(self._name, b"\n".join((_head((*parts, stored)), *parts, stored)))
@@ -237,30 +255,19 @@ def _plain_selected(file: Selected) -> list[Any] | None:
     return [file.wanted, sorted(file.wanted_if), sorted(file.collectors), noted]
 
 
-def _examined(plain: Any, asked: Sequence[Any]) -> Examined:
-    findings, suppressed, failures, unreadable = unpacked(plain)
-    return Examined(findings, suppressed, failures, unreadable, plain_asked(asked))
-
-
-def _plain_examined(one: Examined) -> list[Any] | None:
-    """What is written of one file; None where nobody could tell whether it still holds."""
-    asked = _all_asked(one)
-    if one.failures or asked.unbounded:
+def _keys(one: Examined) -> frozenset[str] | None:
+    """What the findings in one file rest on besides its own questions; None where nobody could tell whether they still hold."""
+    if one.failures or one.asked.unbounded or (one.told is None and one.asked.answers):
         return None
+    keys = one.told.keys if one.told is not None else one.asked.earlier
+    return frozenset(keys) if keys is not None else None
+
+
+def _plain_examined(one: Examined, rows: Sequence[int]) -> list[Any] | None:
+    """What is written of one file; None where it cannot be."""
     with contextlib.suppress(NotARecord):
-        return [packed((one.findings, one.suppressed, one.failures, one.unreadable)), asked_plain(asked)]
+        return [packed((one.findings, one.suppressed, one.failures, one.unreadable)), asked_plain(one.asked), rows]
     return None
-
-
-def _all_asked(one: Examined) -> Asked:
-    every = Asked()
-    every.add(one.asked)
-    every.answers = set()
-    if one.beneath is not None:
-        every.add(one.beneath)
-    elif one.asked.answers:
-        every.unbounded = True  # nobody listened
-    return every
 
 
 def _head(parts: Sequence[bytes]) -> bytes:

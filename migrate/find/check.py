@@ -11,6 +11,7 @@ from torchlift.api_changes.changes import is_there, must_be_newer
 from torchlift.api_changes.newer_names import newest_named
 from torchlift.finding import FileFailure, Finding, Fix, ReplaceExpression, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.earlier_answers import Beneath
 from torchlift.migrate.find.selection import looks_at_files
 from torchlift.migrate.find.suppress import Suppression
 from torchlift.project import Project
@@ -42,7 +43,7 @@ class Checked:
         suppressions: comments that silence findings; none where the rules did not run.
         crashed: codes of rules that failed, so that nothing is known about their suppressions.
         asked: what the rules asked about the project.
-        beneath: what the answers that they shared with others rest on, where somebody wants to know.
+        told: what the answers that they shared with others rest on, where somebody wants to know.
     """
 
     path: str
@@ -52,7 +53,7 @@ class Checked:
     suppressions: tuple[Suppression, ...] = ()
     asked: Asked = field(default_factory=Asked)
     crashed: frozenset[str] = frozenset()
-    beneath: Asked | None = None
+    told: Beneath | None = None
 
 
 def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings: Settings) -> Checked:
@@ -61,14 +62,18 @@ def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings
     findings: dict[tuple[str, int, int, str, str], Finding] = {}
     failures: list[FileFailure] = []
     crashed: set[str] = set()
+    fits: dict[int, tuple[Fix, bool]] = {}  # findings of one fix share it, with all that it rewrites
     for rule in rules:
         if rule.text is None or view.kind not in (rule.text_kinds or SCRIPTS):
             continue
         try:
             for finding in rule.text(view, context):
                 covered = view.statement(finding.statement or finding.span)
-                fix = finding.fix if finding.fix is not None and _fits_text(finding.fix) else None
-                findings.setdefault(finding.sort_key(), replace(finding, statement=covered, fix=fix))
+                fix = finding.fix
+                if fix is not None and id(fix) not in fits:
+                    fits[id(fix)] = fix, _fits_text(fix)
+                kept = fix if fix is not None and fits[id(fix)][1] else None
+                findings.setdefault(finding.sort_key(), replace(finding, statement=covered, fix=kept))
         except Exception as error:
             failures.append(_crash(rule, view.path, "the file", error))
             crashed.add(rule.code)

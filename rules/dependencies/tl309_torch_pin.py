@@ -177,9 +177,10 @@ def _in_set(
         together = [pin for pin in pins if pin not in apart]
         moved = offered(view, replace(item, pins=together), held, settings, project, elsewhere=elsewhere)
         led = _led(view, [pin for pin in held if pin not in apart])
+        told_with_torch = {pin for others in led.values() for pin in others}
         groups = groups_of(view.path, pins, settings, project) if not moved.of_index else ()
         for pin in held:
-            if any(pin in others for others in led.values()):
+            if pin in told_with_torch:
                 continue
             severity, message = told(view, pin, target)
             message += _beside(led.get(pin, []))

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from torchlift.notebook import read_source
-from torchlift.search.asked import Asked, Ear, Earlier, Knowledge
-from torchlift.search.glance import Glance
+from torchlift.search.asked import Asked, Ear, Earlier, Knowledge, Question
 from torchlift.search.module_files import ModuleFiles
-from torchlift.search.parties import Party, Wanted
 from torchlift.search.project_files import ProjectFiles, changed_texts
-from torchlift.search.reads import STAR, Reads, has_one_source, holds_attribute, reads_of, star_exports, starred
+from torchlift.search.reads import STAR, Reads, has_one_source, holds_attribute, reads_of, starred
 from torchlift.search.records import Collector, Deferred, Records
 from torchlift.search.shared_answers import SharedAnswers
 from torchlift.search.translations import Translations
+from torchlift.search.users import users_of
 from torchlift.search.view_answers import ViewAnswers
 from torchlift.search.view_cache import ViewCache
 from torchlift.search.vocabulary import Needle, encoded
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Collector", "Deferred", "Project"]
 
-_MOST_USERS = 60
 Answer = TypeVar("Answer")
 Arguments = ParamSpec("Arguments")
 _IMPORT = Needle(b"import", whole=True)
@@ -93,7 +91,6 @@ class Project:
         names = self.wrappers, self._modules, self.view, self._files.data, self._files.holds, self._ear
         self._translations = Translations(*names, getattr(same, "_translations", None), self._changed)
         self._reads: dict[str, Reads | None] = {}
-        self._users: dict[tuple[str, str], tuple[tuple[str, ...] | None, Asked]] = {}
         self._stars: dict[str, frozenset[bytes]] | None = None
         if same is not None:
             self._reads = {path: reads for path, reads in same._reads.items() if path not in self._changed}
@@ -115,12 +112,17 @@ class Project:
     def take_over(self, earlier: Earlier) -> None:
         """Ask an earlier run before anything is worked out; states that come of this one ask this one."""
         self._records.earlier = self._answers.earlier = self._translations.earlier = earlier
+        self._answers.taken_from = earlier
 
     @property
     def knowledge(self) -> Knowledge:
         """What is known by now that a later run may take over."""
-        known = self._translations
-        return Knowledge(self._records.read, known.exports, self._answers.known, self._users, known.asked_in)
+        return Knowledge(self._records.read, self._translations.exports)
+
+    @property
+    def answers(self) -> Mapping[Question, tuple[Any, Asked]]:
+        """The shared answers, and what each was made from."""
+        return self._answers.known
 
     def _forget_before(self) -> None:
         self._states, self._older, self._changes = (), None, {}
@@ -131,9 +133,22 @@ class Project:
         """Note what is asked until the end of the block; it counts as asked around the block, too."""
         return self._ear.listening()
 
-    def all_asked(self, asked: Asked, *, beneath: bool = False) -> Asked:
-        """`asked`, or what the shared answers `beneath` it rest on, with what the meaning of names in the files read rests on."""
-        return self._translations.all_asked(self._answers.beneath(asked) if beneath else asked)
+    def all_asked(self, asked: Asked) -> Asked:
+        """`asked`, with what the meaning of names in the files read rests on."""
+        return self._translations.all_asked(asked)
+
+    @property
+    def taken_from(self) -> Earlier | None:
+        """The earlier run that this state, or one that it comes of, takes answers from."""
+        return self._answers.taken_from
+
+    def asked_earlier(self, key: str) -> Asked:
+        """All that something rests on that was taken over from an earlier run."""
+        if self.taken_from is not None:
+            return self.taken_from.beneath(key)
+        asked = Asked()
+        asked.unbounded = True
+        return asked
 
     def once(
         self,
@@ -229,6 +244,7 @@ class Project:
         project = self.with_texts({})
         project._forget_before()
         project._views = ViewCache()
+        project._answers.taken_from = None
         return project
 
     def with_records(self, files: Sequence[str], indexed: Mapping[str, Mapping[str, Any]]) -> Project:
@@ -300,66 +316,17 @@ class Project:
         A file counts if it names the module together with the name or a star import, or another module that imports the
         name and keeps it. One that gets it under a new name from there is found as the import there.
         """
-        asked_before = self._users.get((view.path, name)) or self._users_before(view.path, name)
-        if asked_before is None:
-            with self._ear.listening() as asked:
-                found = self._search_uses(view, name)
-            paths = None if found is None else tuple(path for path in found if found[path])
-            self._users[view.path, name] = paths, asked
-        else:
-            # Files without a use are not parsed again to find none.
-            paths, asked = asked_before
-            self._ear.asked.add(asked)
-            target = frozenset((self.wrappers.mirrored(f"{view.module}.{name}"),))
-            views = [other for other in map(self.view, paths or ()) if other is not None]
-            found = {other.path: [(other, use) for use in other.uses(target, self.translate)] for other in views}
-        return None if paths is None or found is None else [use for path in sorted(found) for use in found[path]]
 
-    def _users_before(self, path: str, name: str) -> tuple[tuple[str, ...] | None, Asked] | None:
-        told = ((state, state._users.get((path, name))) for state in self._states)
-        known = next(
-            (one for state, one in told if one and self._ear.unheard(partial(self._still, state, one[1]))), None
-        )
-        if known is None and self._answers.earlier is not None:
-            known = self._ear.unheard(partial(self._answers.earlier.users, (path, name)))
-        if known is not None:
-            self._users[path, name] = known
-        return known
+        def search() -> tuple[str, ...] | None:
+            self._ear.asked.files.add(view.path)
+            return users_of(self, view, name)
 
-    def _search_uses(self, view: ModuleView, name: str) -> dict[str, list[tuple[ModuleView, Use]]] | None:
-        """The uses by the file they stand in; None if they cannot all be known."""
-        target = self.wrappers.mirrored(f"{view.module}.{name}")
-        glance = Glance({name: Party({name: Wanted((target,))})}, self.wrappers)
-        found: dict[str, list[tuple[ModuleView, Use]]] = {view.path: []}
-        holders = [view]
-        starred: set[str | None] = set()
-        for holder in holders:
-            candidates = self._importers(holder, name)
-            shared = star_exports(holder, name)
-            if len(candidates) > _MOST_USERS or (shared and holder.module in starred):
-                return None
-            for path in candidates:
-                if path in found:
-                    continue
-                may_be_it = partial(self._may_become, target, path)
-                served = glance.served(self.data(path), {name.encode()}, {name: {name}}, may_be_it)
-                other = self.view(path) if served else None
-                if other is None:
-                    continue
-                starred.update(map(other.absolute, other.scopes.stars))
-                if shared and holder.module in starred:
-                    return None  # whoever imports the name from there cannot be told
-                uses = other.uses(frozenset((target,)), self.translate)
-                found[path] = [(other, use) for use in uses]
-                kept = {binding.node for binding in other.scopes.module.bindings.get(name, ())}
-                if any(use.kind == "import" and use.node in kept for use in uses):
-                    holders.append(other)
-        return found
-
-    def _may_become(self, target: str, importer: str, name: str) -> bool:
-        """Whether a name in `importer` may be bound to a name of the project, or an attribute of that."""
-        meaning = self.translate(name, importer) if self.may_own(name.partition(".")[0], importer) else None
-        return meaning is not None and f"{meaning}.".startswith(f"{target}.")
+        is_its_view = self.is_python(view.path) and view.module == self.module_name(view.path)
+        paths = self._answers.once((_users, (view.path, name)), search) if is_its_view else search()
+        target = frozenset((self.wrappers.mirrored(f"{view.module}.{name}"),))
+        views = [other for other in map(self.view, paths or ()) if other is not None]
+        found = [(other, use) for other in views for use in other.uses(target, self.translate)]
+        return found if paths is not None else None
 
     def noted(self, fact: Callable[[str, bytes], Answer]) -> Mapping[str, Answer]:
         """What `fact(path, data)`, which asks for nothing else, tells of every Python file, by path: of most as before."""
@@ -389,7 +356,7 @@ class Project:
                 return True
         module = view.module.rpartition(".")[2]
         read = re.compile(encoded(rf"(?<!\w){re.escape(module)}\s*\.\s*{re.escape(binding.name)}\b"))
-        for path in self._importers(view, binding.name):
+        for path in self.importers(view, binding.name):
             if read.search(self.data(path)):
                 return True
             reads = self._reads_in(path)
@@ -398,7 +365,7 @@ class Project:
                 return not (by_star and binding.imported and has_one_source(self, view, binding))
         return False
 
-    def _importers(self, view: ModuleView, name: str) -> list[str]:
+    def importers(self, view: ModuleView, name: str) -> list[str]:
         """Other files that may import a name of `view`: they name its module, and the name or all names of such a module."""
         word = Needle(encoded(name), whole=True)
         module = view.module.rpartition(".")[2]
@@ -413,17 +380,16 @@ class Project:
 
     def _starring(self, module: bytes) -> frozenset[str]:
         """Files that import all names of a module that is called like this, wherever it stands, or of their own package."""
-        self._ear.asked.texts.add((STAR, False))
+        self._ear.asked.facts.add(_starred_in)
         if self._stars is None:
             known = (self._states[0]._stars if self._states else None) or {}
             known = {path: stars for path, stars in known.items() if path not in self._changed}
             self._stars = self._ear.unheard(
                 lambda: {
-                    path: known[path] if path in known else frozenset(starred(self.data(path)))
+                    path: known[path] if path in known else _starred_in(path, self.data(path))
                     for path in self.files_holding(STAR.decode())
                 }
             )
-        self._ear.asked.files.update(self._stars)
         return frozenset(path for path, modules in self._stars.items() if module in modules or b"" in modules)
 
     def _reads_in(self, path: str) -> Reads | None:
@@ -432,6 +398,10 @@ class Project:
             view = self.view(path)
             self._reads[path] = reads_of(view) if view is not None else None
         return self._reads[path]
+
+    def bound_in(self, path: str) -> object:
+        """What the names of a file mean to others, for comparison with what they do in another state; None if it cannot be read."""
+        return self._ear.unheard(partial(self._translations.bound_in, path))
 
     # Facts that cross files
 
@@ -448,3 +418,13 @@ class Project:
         """What a collector records of one file; None if nothing."""
         self._ear.asked.files.add(path)
         return self._records.of(collector, path)
+
+
+def _users(project: Project, path: str, name: str) -> tuple[str, ...] | None:
+    view = project.view(path)
+    return users_of(project, view, name) if view is not None else None
+
+
+def _starred_in(path: str, data: bytes) -> frozenset[bytes]:
+    """The modules of which a file imports all names."""
+    return frozenset(starred(data))

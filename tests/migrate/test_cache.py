@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
@@ -84,6 +85,19 @@ def shown(result: RunResult, output_format: str) -> str:
     names = {rule.code: rule.name for rule in all_rules().values()}
     urls = {rule.code: url for rule in all_rules().values() if (url := url_of(rule)) is not None}
     return render(result, output_format, root=result.root, color=False, verbose=False, names=names, urls=urls)  # type: ignore[arg-type]
+
+
+def paths_given(monkeypatch: pytest.MonkeyPatch, home: ModuleType, name: str) -> list[list[str]]:
+    """The paths that a function of a project is called with, time by time."""
+    given: list[list[str]] = []
+    real = getattr(home, name)
+
+    def counted(project: Project, paths: list[str], *rest: object) -> object:
+        given.append(sorted(paths))
+        return real(project, paths, *rest)
+
+    monkeypatch.setattr(home, name, counted)
+    return given
 
 
 @pytest.fixture
@@ -191,6 +205,7 @@ def test_a_change_that_no_time_and_no_size_tells_is_seen(runs: Runs, monkeypatch
         ("a.py", "\n" + OLD, {"a.py"}),
         ("b.py", "x = 1\n", set()),
         ("compat.py", "from torch import outer as ger\n", {"reader.py"}),
+        ("compat.py", "\nfrom torch import ger\n", {"compat.py"}),
         ("pkg/write.py", "import torch\n", {"pkg/read.py"}),
         (
             "setup.py",
@@ -198,7 +213,14 @@ def test_a_change_that_no_time_and_no_size_tells_is_seen(runs: Runs, monkeypatch
             {"a.py", "compat.py", "reader.py", "pkg/read.py", "pkg/write.py"},
         ),
     ],
-    ids=["a file alone", "a file without findings", "a name of another file", "a record", "what packages the project"],
+    ids=[
+        "a file alone",
+        "a file without findings",
+        "a name of another file",
+        "what leaves it as it was",
+        "a record",
+        "what packages the project",
+    ],
 )
 def test_after_an_edit_those_files_are_checked_again_whose_questions_it_concerns(
     name: str, text: str, again: set[str], runs: Runs, monkeypatch: pytest.MonkeyPatch
@@ -209,18 +231,27 @@ def test_after_an_edit_those_files_are_checked_again_whose_questions_it_concerns
     runs.put("reader.py", "from compat import ger\n\nx = ger(a, b)\n")
     runs.remembered()
     runs.put(name, text)
-    checked: list[list[str]] = []
-    real = examine.check_files
-
-    def counted(project: Project, paths: list[str], *rest: object) -> object:
-        checked.append(list(paths))
-        return real(project, paths, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(examine, "check_files", counted)
+    checked = paths_given(monkeypatch, examine, "check_files")
     assert not runs.remembered()
     _, remembered = checked  # the first is that of the run without a cache
     assert set(remembered) == again
     assert not runs.remembered(("pkg/read.py",)) and checked[-1] == []
+
+
+def test_after_an_edit_that_leaves_a_shared_answer_as_it_was_nobody_is_checked_again_for_it(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
+    runs.put("net.py", net)
+    runs.put("script.py", "import torch\nfrom net import Net\n\ntorch.jit.script(Net()).save('n.pt')\n")
+    runs.put("hint.py", "import torch\n\n\n@torch.jit.unused\ndef f(x):\n    return x\n")
+    runs.remembered()
+    checked = paths_given(monkeypatch, examine, "check_files")
+    for text in ("\n" + net, "\n\n" + net, net + "\n\ndef g():\n    return 1\n"):
+        runs.put("net.py", text)
+        assert not runs.remembered() and "hint.py" not in checked[-1]
+    runs.put("net.py", "from hint import f\n" + net.replace("return x", "return f(x)"))
+    assert not runs.remembered() and "hint.py" in checked[-1]
 
 
 @pytest.mark.parametrize(
@@ -239,14 +270,7 @@ def test_after_an_edit_only_files_are_searched_that_may_interest_others_now(
 ) -> None:
     runs.remembered()
     runs.put(name, text)
-    searched: list[list[str]] = []
-    real = reading.select_files
-
-    def counted(project: Project, paths: list[str], *rest: object) -> object:
-        searched.append(sorted(paths))
-        return real(project, paths, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(reading, "select_files", counted)
+    searched = paths_given(monkeypatch, reading, "select_files")
     assert not runs.remembered()
     assert searched[1] == sorted(again)  # the first is that of the run without a cache
     assert not runs.remembered(mode=Mode.DIFF)

@@ -87,15 +87,19 @@ def groups_of(path: str, pins: list[Pin], settings: Settings, project: Project) 
 
     An extension is built with the torch of the build requirements, and imported with that of the runtime requirements.
     """
-    folder = posixpath.dirname(path)
-    found = project.once(_places, folder, target_line(settings.target))
+    group, starts = project.once(_group, posixpath.dirname(path), target_line(settings.target))
+    return (group,) if group is not None and any((path, pin.span.start) in starts for pin in pins) else ()
+
+
+def _group(project: Project, folder: str, target: Line) -> tuple[Group | None, frozenset[tuple[str, int]]]:
+    """What the lists of a folder move together, if there are several, and where the pins of torch in them begin."""
+    found = project.once(_places, folder, target)
     paths = tuple(dict.fromkeys(where for where, _, _ in found))
     stages_only = len(paths) == 1 and posixpath.basename(paths[0]) == "Dockerfile"
     if len(found) < 2 or stages_only:
-        return ()
-    if not any(place[:2] == (path, pin.span.start) for place in found for pin in pins):
-        return ()
-    return (Group(f"torch {found[0][2]} in {' and '.join(paths)}", paths, len(found)),)
+        return None, frozenset()
+    group = Group(f"torch {found[0][2]} in {' and '.join(paths)}", paths, len(found))
+    return group, frozenset(place[:2] for place in found)
 
 
 def _places(project: Project, folder: str, target: Line) -> tuple[tuple[str, int, str], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from torchlift.dependencies.images import old_system, read_images
 from torchlift.dependencies.pin import Clause, Pin
@@ -362,14 +363,12 @@ def _is_bound(pin: Pin) -> bool:
     return local or pinned or re.fullmatch(r"nvidia-.*-cu\d+", pin.name) is not None
 
 
+@lru_cache(maxsize=8)
 def bound_beside(view: TextView) -> str | None:
     """A package outside of the family that a file pins, or gives a version, and that is made for one torch or one CUDA."""
-    for item in sets_of(view):
-        for pin in item.pins:
-            if _is_bound(pin):
-                return pin.name
-    found = _VERSION_OF_ANOTHER.search(view.code)
-    return found[1] if found else None
+    bound = next((pin.name for item in sets_of(view) for pin in item.pins if _is_bound(pin)), None)
+    found = _VERSION_OF_ANOTHER.search(view.code) if bound is None else None
+    return found[1] if found else bound
 
 
 def _pages(view: TextView, item: PinSet, wheel: Wheel) -> list[ReplaceText]:

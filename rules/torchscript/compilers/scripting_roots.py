@@ -66,6 +66,10 @@ def traced_by(project: Project, path: str, keys: tuple[Key, ...], *, compiling: 
     With `compiling` only traces count that make a module, and compile the methods of it that are marked: an ONNX exporter
     takes the graph alone.
     """
+    return project.once(_traced_by, path, keys, compiling)
+
+
+def _traced_by(project: Project, path: str, keys: tuple[Key, ...], compiling: bool) -> Reach | None:
     reached = project.once(_run_by_traces, _is_marked(project, compiling))[compiling]
     found = _reach(project, reached, keys)
     if found is not None:
@@ -82,6 +86,10 @@ def waits_for_trace(project: Project, path: str, keys: tuple[Key, ...], *, compi
     The one root of a project that is lost before anything else is followed is the answer for all that it does not run for
     certain: what else it may run need not be known.
     """
+    return project.once(_waits_for_trace, path, keys, compiling)
+
+
+def _waits_for_trace(project: Project, path: str, keys: tuple[Key, ...], compiling: bool) -> Reach | None:
     first = project.once(_surely_run_by_traces, _is_marked(project, compiling))[compiling]
     if any(key in first.found.by for key in keys[:1]):
         return _reach(project, first.found, keys)

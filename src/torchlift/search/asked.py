@@ -15,33 +15,39 @@ class Asked:
 
     Attributes:
         files: read or parsed, by path.
+        names: of which it was asked what their names are bound to, by path.
         texts: looked for in every Python file, as bytes and whether they have to be words of their own.
         places: looked for line by line.
         records: names of collectors whose records of all files were read.
         facts: functions that were asked of the text of every Python file.
         answers: functions of the project whose answers are shared, with their further arguments.
+        earlier: keys of what was taken over from an earlier run.
         unbounded: whether something was asked besides that cannot be told.
     """
 
-    __slots__ = ("answers", "facts", "files", "places", "records", "texts", "unbounded")
+    __slots__ = ("answers", "earlier", "facts", "files", "names", "places", "records", "texts", "unbounded")
 
     def __init__(self) -> None:
         self.files: set[str] = set()
+        self.names: set[str] = set()
         self.texts: set[tuple[bytes, bool]] = set()
         self.places: set[bytes] = set()
         self.records: set[str] = set()
         self.facts: set[Callable[[str, bytes], Any]] = set()
         self.answers: set[tuple[Callable[..., Any], tuple[Any, ...]]] = set()
+        self.earlier: set[str] = set()
         self.unbounded = False
 
     def add(self, other: Asked) -> None:
         """Ask all that `other` did, too."""
         self.files |= other.files
+        self.names |= other.names
         self.texts |= other.texts
         self.places |= other.places
         self.records |= other.records
         self.facts |= other.facts
         self.answers |= other.answers
+        self.earlier |= other.earlier
         self.unbounded |= other.unbounded
 
 
@@ -80,8 +86,6 @@ class Ear:
 
 Question = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function of the project, and its further arguments."""
-User = tuple[str, str]
-"""A file, and a name in it of which it was asked who uses it."""
 
 
 class Exports(NamedTuple):
@@ -101,10 +105,10 @@ class Earlier(Protocol):
         """What the names of a file are bound to."""
 
     def answer(self, question: Question) -> tuple[Any, Asked] | None:
-        """A shared answer, and all that it rests on."""
+        """A shared answer, and the key of what it rests on."""
 
-    def users(self, user: User) -> tuple[tuple[str, ...] | None, Asked] | None:
-        """The files that use a name, None if they cannot all be known, and all that this rests on."""
+    def beneath(self, key: str) -> Asked:
+        """All that something rests on that was taken over."""
 
 
 class Knowledge(NamedTuple):
@@ -113,13 +117,7 @@ class Knowledge(NamedTuple):
     Attributes:
         records: by path and collector.
         exports: by path.
-        answers: those that are shared, and what each was made from.
-        users: the same of who uses a name.
-        names: what the meaning of names in a file rests on.
     """
 
     records: dict[str, dict[str, Any]]
     exports: dict[str, Exports]
-    answers: dict[Question, tuple[Any, Asked]]
-    users: dict[User, tuple[tuple[str, ...] | None, Asked]]
-    names: dict[str, Asked]

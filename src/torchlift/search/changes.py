@@ -40,12 +40,26 @@ class Changes:
         return (
             asked.unbounded
             or not self._paths.isdisjoint(asked.files)
+            or any(self.rebinds(path) for path in self._paths & asked.names)
             or any(self._once((text, whole), partial(self._text, text, whole)) for text, whole in asked.texts)
             or any(self._once(text, partial(self._place, text)) for text in asked.places)
             or any(self._once(name, partial(self._record, name)) for name in asked.records)
             or any(self._once(fact, partial(self._fact, fact)) for fact in asked.facts)
             or any(self._once(key, partial(self._answer, *key)) for key in asked.answers)
+            or any(self._once((key, "earlier"), partial(self._earlier, key)) for key in asked.earlier)
         )
+
+    def rebinds(self, path: str) -> bool:
+        """Whether names of a file may mean something else to others."""
+        return path in self._paths and self._once((path,), partial(self._names, path))
+
+    def _earlier(self, key: str) -> bool:
+        """Whether what was taken over from an earlier run may be another."""
+        return self.concern(self._after.asked_earlier(key))
+
+    def _names(self, path: str) -> bool:
+        before, after = self._before.bound_in(path), self._after.bound_in(path)
+        return before is None or before != after
 
     def _once(self, question: Hashable, differs: Callable[[], bool]) -> bool:
         if question not in self._known:

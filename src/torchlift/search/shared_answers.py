@@ -21,12 +21,14 @@ class SharedAnswers:
     Attributes:
         known: the answers, and what each was made from.
         earlier: what an earlier run knew.
+        taken_from: the same in all states that come of one.
     """
 
     def __init__(self, ear: Ear, before: Sequence[tuple[SharedAnswers, Callable[[Asked], bool]]] = ()) -> None:
         self._ear = ear
         self._before = before
         self.earlier: Earlier | None = None
+        self.taken_from: Earlier | None = next((answers.taken_from for answers, _ in before), None)
         self.known: dict[Question, tuple[Any, Asked]] = {}
 
     def forget_before(self) -> None:
@@ -36,7 +38,9 @@ class SharedAnswers:
     def once(self, question: Question, work: Callable[[], Answer]) -> Answer:
         """What `work` gives, worked out once for a function and its arguments."""
         if question not in self.known:
-            self.known[question] = self._from_before(question) or self._from_earlier(question) or self._ear.apart(work)
+            found = self._from_before(question) or self._from_earlier(question)
+            if question not in self.known:  # it may have been asked anew to be compared with the earlier one
+                self.known[question] = found or self._ear.apart(work)
         self._ear.asked.answers.add(question)
         answer: Answer = self.known[question][0]
         return answer
@@ -48,14 +52,3 @@ class SharedAnswers:
     def _from_earlier(self, question: Question) -> tuple[Any, Asked] | None:
         earlier = self.earlier
         return self._ear.unheard(lambda: earlier.answer(question)) if earlier is not None else None
-
-    def beneath(self, asked: Asked) -> Asked:
-        """What the answers were made from that were asked for, and those that they asked for in turn."""
-        found, pending, seen = Asked(), list(asked.answers), set(asked.answers)
-        while pending:
-            below = self.known[pending.pop()][1]
-            found.add(below)
-            pending += below.answers - seen
-            seen |= below.answers
-        found.answers = set()
-        return found

@@ -93,7 +93,7 @@ class Translations:
         self.exports = {path: exports for path, exports in before.exports.items() if path not in changed}
         for key, meaning in before._translated.items():
             asked = before._asked[key]
-            if key not in before._circles and asked.files.isdisjoint(changed):
+            if key not in before._circles and asked.names.isdisjoint(changed):
                 self._translated[key], self._asked[key] = meaning, asked
 
     def all_asked(self, asked: Asked) -> Asked:
@@ -118,7 +118,7 @@ class Translations:
         key = (name, importer.rpartition("/")[0])
         if key in self._translated and self._circles.get(key, _NONE).isdisjoint(self._asking):
             asked = self._asked[key]
-            if asked.files:
+            if asked.names:
                 self._ear.asked.add(asked)
                 self.asked_in.setdefault(importer, Asked()).add(asked)
             return self._translated[key]
@@ -147,7 +147,7 @@ class Translations:
             if circle:
                 self._circles.update(dict.fromkeys((key, *circle), frozenset((key, *circle))))
             self._translated[key], self._asked[key] = meaning, asked
-        if asked.files:
+        if asked.names:
             self.asked_in.setdefault(importer, Asked()).add(asked)
         return meaning
 
@@ -192,7 +192,7 @@ class Translations:
 
     def _may_export(self, path: str, name: str) -> bool:
         """Whether a module may bind a name, told from its bytes: it holds the name, or imports everything from another."""
-        self._ear.asked.files.add(path)
+        self._ear.asked.names.add(path)
         if path in self.exports or self._known_before(path):
             return True
         try:
@@ -223,10 +223,15 @@ class Translations:
             self.exports[path] = known
         return known is not None
 
+    def bound_in(self, path: str) -> Exports | None:
+        """What the names of a file are bound to, all that they mean to others; None if it cannot be read."""
+        view = self._view(path)
+        return self._exports_of(path) if view is not None else None
+
     def _exports_of(self, path: str) -> Exports:
-        self._ear.asked.files.add(path)
+        self._ear.asked.names.add(path)
         if path not in self.exports and not self._known_before(path):
-            view = self._view(path)
+            view = self._ear.unheard(lambda: self._view(path))
             self.exports[path] = _NO_EXPORTS
             if view is not None:
                 names = {
