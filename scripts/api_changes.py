@@ -14,6 +14,9 @@ from api_surface import Names, Thing
 
 from torchlift.torch_names import public_name
 
+_HANDING_ON = frozenset(f"torchaudio.backend.{name}" for name in ("no_backend", "soundfile_backend", "sox_io_backend"))
+"""Modules whose `__getattr__` warns and hands whatever name on to another module: torchaudio 2.1.2 to 2.8.0."""
+
 
 def gone(releases: Sequence[Names]) -> list[list[Any]]:
     """Names that a release no longer has: name, last release, first without, kind, relation, successor, evidence.
@@ -53,6 +56,8 @@ def _gone(releases: Sequence[Names]) -> Iterator[list[Any]]:
                 continue
             owner = new.things.get(new.names.get(module, ""))
             if thing.kind == "value" and not relation and not is_setting(name, old):
+                continue
+            if owner is not None and owner.open and module in _HANDING_ON:
                 continue
             if owner is not None and owner.open and thing.kind == "value" and not _taken_off_the_list(name, old, new):
                 continue

@@ -10,7 +10,7 @@ from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.installed.reading import NAMING, copied_sets, sets_of, torch_of
+from torchlift.rules.dependencies.installed.reading import NAMING, copied_sets, project_sets, sets_of, torch_of
 from torchlift.rules.dependencies.wheels.builds import (
     FOR_GLIBC_228,
     Line,
@@ -45,6 +45,8 @@ RULE = Rule(
     text_triggers=(
         "nvidia/cuda & torch",
         "nvidia/cuda & requirements",
+        "nvidia/cuda & install",
+        "nvidia/cuda & uv",
         "pytorch/pytorch & -cuda",
         "nvidia/pytorch & -py3",
     ),
@@ -64,6 +66,10 @@ _COMPILES = lazy_pattern(
 )
 
 
+_OF_PROJECT = lazy_pattern(
+    r"\b(?:uv sync|uv run|poetry install|pdm (?:install|sync)|pip3? install[^\n]* \.(?:\[[\w,-]+\])?(?=\s|$))"
+)
+_OTHER_BUILDS = lazy_pattern(r"/(?:cpu|rocm|xpu)")
 _TORCH_WHEEL = lazy_pattern(r"/torch-\d[^\s/]*\.whl")
 
 _IS_TEST = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
@@ -82,6 +88,8 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         stage = view.code[image.span.start : end]
         if image.kind == "cuda" and view.kind == "dockerfile":
             named = [*sets, *copied_sets(sets, view, context.project)]
+            if _OF_PROJECT.search(stage) and not any(item.named("torch") for item in named):
+                named += project_sets(view, context.project)
             yield from _system(view, image, named, stage, context.settings)
             yield from _toolkit(view, image, named, stage, context.settings)
         elif is_shown(view, image.span.start):
@@ -184,8 +192,10 @@ def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, s
         return
     compiled = _COMPILES.search(stage) is not None
     if installed is None:
-        # A variable fills in which torch it is, so all that is known is that it will be the target.
-        if any(pin.opaque and not pin.file for item in sets for pin in item.named("torch")):
+        # Which torch it is a variable or a condition says, so all that is known is that it will be the target.
+        if any(
+            item.named("torch") and not _OTHER_BUILDS.search(" ".join(s.text for s in item.sources)) for item in sets
+        ):
             yield from _left_behind(view, image, target_line(settings.target), compiled=compiled)
         return
     release, build, whose = installed
@@ -283,6 +293,12 @@ def _spelled(pair: tuple[int, int]) -> str:
 
 
 EXAMPLES = (
+    Bad(
+        "FROM nvidia/cuda:12.8.0-devel-ubuntu22.04\nCOPY . /app\nRUN uv sync\n",
+        why="a torch that the project requires",
+        path="Dockerfile",
+        files=(("pyproject.toml", '[project]\nname = "a"\ndependencies = ["torch==2.15.0"]\n'),),
+    ),
     Bad(
         "ARG TORCH=2.15.0\nFROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nARG TORCH\nRUN pip install torch==$TORCH\n",
         why="a compiler that the target has no build for, beside a torch that a variable fills in",

@@ -163,6 +163,9 @@ def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings, *, ro
         old = []  # others of the list try the target
     if row and (known or holds(torch, target)):
         old = []
+    # Of a list one finding tells all: where its newest entry goes up, so may the others.
+    newest = max((python.minors[0] for python in old if python.listed), default=0)
+    old = [python for python in old if not python.listed or python.minors[0] == newest]
     for python in asked:
         minor = python.minors[0]
         if known and minor not in possible:

@@ -80,8 +80,10 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     settings = context.settings
     target = target_line(settings.target)
     values = [value for value in version_values(view) if not is_shown(view, value.span.start)]
-    for value in values:
-        if value.package == "cuda":
+    cuda = [value for value in values if value.package == "cuda"]
+    newest = max((_cuda_of(value) for value in cuda if value.row), default=0)
+    for value in cuda:
+        if not value.row or _cuda_of(value) == newest:  # the other rows stay for older releases
             yield from _cuda(view, value, settings)
     torch = [value for value in values if value.package == "torch" and not _is_data(view, value)]
     if not torch:
@@ -144,6 +146,10 @@ _OF_AN_IMAGE = lazy_pattern(r"[\w.-]+/[\w./-]+:")
 def _line(value: VersionValue) -> tuple[int, int]:
     found = TorchVersion.parse(value.value)
     return found.major, found.minor
+
+
+def _cuda_of(value: VersionValue) -> int:
+    return int(value.value.removeprefix("cu"))
 
 
 def _severity(view: TextView, value: VersionValue) -> Severity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
@@ -53,6 +54,12 @@ _MESSAGE = (
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
+    if _is_prepared(use, context):
+        help = (
+            f"Pass `device_id` here where this process's GPU is known, else where the prepared call is made. {ESCAPE}"
+        )
+        yield Finding("TL201", context.view.path, context.view.span(use.node), _MESSAGE, Severity.INFO, help)
+        return
     unbound = unbound_init(use, context)
     if unbound is None or unbound.init.backend == "absent" or unbound.guess.same in {"other", "maybe"}:
         return  # TL203 and TL202 report these
@@ -67,10 +74,25 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     yield from binding_finding(unbound, use, context, finding)
 
 
+def _is_prepared(use: Use, context: Context) -> bool:
+    """Whether `functools.partial` gets the function with NCCL as its backend, and no device."""
+    call = context.view.parent(use.node)
+    if not isinstance(call, ast.Call) or use.node not in call.args[:1]:
+        return False
+    given = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "backend")]
+    named = any(isinstance(value, ast.Constant) and value.value == "nccl" for value in given)
+    bound = any(keyword.arg in {"device_id", None} for keyword in call.keywords)
+    return named and not bound and context.view.possible_name(call.func) == "functools.partial"
+
+
 _HEAD = "import os\n\nimport torch\nimport torch.distributed as dist\n\n\n"
 _RANK = 'rank = int(os.environ["RANK"])\n'
 
 EXAMPLES = (
+    Bad(
+        "import functools\n" + _HEAD + 'start = functools.partial(dist.init_process_group, "nccl")\n',
+        why="a call that is prepared and made elsewhere",
+    ),
     Bad(
         _HEAD + "def setup(local_rank: int):\n    torch.cuda.set_device(local_rank)\n"
         '    dist.init_process_group("nccl")\n',

@@ -86,6 +86,21 @@ def included(view: TextView, project: Project) -> list[tuple[str, Pin]]:
     return found
 
 
+def named_elsewhere(view: TextView, item: PinSet, project: Project) -> list[str]:
+    """Files that a list includes and that name torch, what goes with it or an index, or cannot be read."""
+    found = []
+    for include in item.includes:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(view.path), include.path))
+        try:
+            other = read_requirements(TextView(path, "requirements", read_text(project.data(path))))
+        except (OSError, ValueError, UnreadableSource):
+            other = None
+        plain = other is not None and not (other.includes or other.sources or other.indexes)
+        if other is None or not plain or any(pin.name in FAMILY for pin in other.pins):
+            found.append(include.path)
+    return found
+
+
 def copied_sets(sets: Iterable[PinSet], view: TextView, project: Project) -> tuple[PinSet, ...]:
     """What the requirement files say that commands of a container file install.
 
@@ -105,6 +120,17 @@ def copied_sets(sets: Iterable[PinSet], view: TextView, project: Project) -> tup
                 continue
             break
     return tuple(found)
+
+
+def project_sets(view: TextView, project: Project) -> tuple[PinSet, ...]:
+    """What the project beside a container file requires, or the one at the root: its metadata in TOML."""
+    for folder in dict.fromkeys((posixpath.dirname(view.path), "")):
+        path = posixpath.join(folder, "pyproject.toml")
+        try:
+            return sets_of(TextView(path, "toml", read_text(project.data(path))))
+        except (OSError, ValueError, UnreadableSource):
+            continue
+    return ()
 
 
 def lock_beside(view: TextView, project: Project) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from torchlift.dependencies.images import old_system, read_images
-from torchlift.dependencies.pin import Clause, Pin
+from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Fix, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
@@ -15,8 +15,9 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.dependencies.installed.own_kernels import kernels_at_stake
 from torchlift.rules.dependencies.installed.pythons import moved_with, pythons_for
-from torchlift.rules.dependencies.installed.reading import FAMILY, lock_beside, sets_of
+from torchlift.rules.dependencies.installed.reading import FAMILY, lock_beside, named_elsewhere, sets_of
 from torchlift.rules.dependencies.installed.said_for import said_for
+from torchlift.rules.dependencies.moves.raising import raised_to
 from torchlift.rules.dependencies.wheels.builds import (
     FOR_GLIBC_228,
     allowed,
@@ -119,8 +120,10 @@ def _moved(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, proje
         kernels = _kernels(item, wheel, project)
     except _Obstacle as obstacle:
         return Move(None, f"{told} {obstacle}")
-    further = kernels or _doubt(view, item, wheel, settings) or _python_doubt(view, item, wheel)
-    doubt = f"{wheel.doubt} {further[0].upper()}{further[1:]}" if wheel.doubt and further else wheel.doubt or further
+    doubts = (wheel.doubt, kernels or _doubt(view, item, wheel, settings, project), _python_doubt(view, item, wheel))
+    doubt = " ".join(
+        one if not number else f"{one[0].upper()}{one[1:]}" for number, one in enumerate(filter(None, doubts))
+    )
     if pythons:
         rewrites += pythons
         named += f" and Python 3.{min(pythons_of(wheel.version))}"
@@ -135,7 +138,7 @@ def _moved(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, proje
     return Move(Fix(f"Take {named}", Safety.UNSAFE if doubt else Safety.SAFE, rewrites), told)
 
 
-def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> str:
+def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, project: Project) -> str:
     torch = item.named("torch")
     family = [pin for pin in item.pins if pin.name in FAMILY]
     stays = [pin.exact.public for pin in torch if pin.exact] == [wheel.version]
@@ -144,8 +147,8 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> st
         return f"the code is migrated for torch {settings.min_torch} and newer; pass --min-torch {line} to keep it fit for these GPUs."
     if view.kind == "markdown":
         return "what the page says around the command is taken to hold for the new torch."
-    if item.includes and not (item.indexes and torch):
-        return f"torch or its index is named in another file ({', '.join(include.path for include in item.includes)}), which has to change too."
+    if item.includes and not (item.indexes and torch) and (others := named_elsewhere(view, item, project)):
+        return f"torch or its index is named in another file ({', '.join(others)}), which has to change too."
     named = item.indexes or any(_PYTORCH in source.text for source in item.sources)
     if torch and not named and not wheel.default and view.kind != "toml":
         return "the index that this wheel comes from is named elsewhere and has to change too."
@@ -156,7 +159,7 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> st
         return "a job that tests an older torch on purpose has to stay as it is."
     if any(pin.conditional for pin in family):
         return "the conditions beside the versions are taken to hold for the new ones too."
-    if any(_raised(pin, wheel.version if pin.is_torch else companion_of(pin.name, wheel.version)) for pin in family):
+    if any(raised_to(pin, wheel.version if pin.is_torch else companion_of(pin.name, wheel.version)) for pin in family):
         return "the upper bound is taken to be caution, and not to know of a break."
     deciding = next((pin for pin in family if pin.exact), None)
     if torch and deciding and not (any(pin.exact for pin in torch) or wheel.for_gpus or wheel.build == "cpu"):
@@ -415,34 +418,7 @@ def _pin(pin: Pin, wheel: Wheel) -> list[ReplaceText]:
         return [ReplaceText(clause.span, version + local)]
     if any(clause.build for clause in pin.clauses):
         raise _Obstacle(f"The bounds of {pin.name} name a build, so nothing is rewritten.")
-    raised = _raised(pin, version)
+    raised = raised_to(pin, version)
     if raised is None:
         raise _Obstacle(f"The bounds of {pin.name} leave out {version}, so nothing is rewritten.")
     return raised
-
-
-def _raised(pin: Pin, version: str | None) -> list[ReplaceText] | None:
-    """What lets the bounds of a requirement reach a version: nothing where they do, None where no edit is plain."""
-    if pin.specifier is None or version is None:
-        return None
-    if allows(pin.specifier, version):
-        return []
-    clauses = [replace(clause, version=_reaching(clause, version)) for clause in pin.clauses]
-    if not allows(replace(pin, alternatives=(tuple(clauses),)).specifier, version):
-        return None
-    pairs = zip(pin.clauses, clauses, strict=True)
-    return [ReplaceText(old.span, new.version) for old, new in pairs if new.version != old.version]
-
-
-def _reaching(clause: Clause, version: str) -> str:
-    """The version of an upper bound that lets in another one, as exact as it is written."""
-    parts = clause.public.count(".") + 1
-    numbers = version.split(".")
-    if clause.operator == "<" and tuple(map(int, re.findall(r"\d+", clause.public))) <= tuple(map(int, numbers)):
-        above = [numbers[0], str(int(numbers[1]) + 1), *["0"] * (parts - 2)]
-        return ".".join(above)
-    if clause.operator == "<=" and not allows(f"<={clause.public}", version):
-        return version if parts > 2 or numbers[2:] != ["0"] else ".".join(numbers[:2])
-    if clause.operator in {"~=", "~", "^"} and parts > 1:
-        return ".".join(numbers[:parts])
-    return clause.version

@@ -15,7 +15,7 @@ _DECODER = (
     "`.metadata.sample_rate`, `.metadata.num_channels` and `.metadata.duration_seconds`."
 )
 _NO_BACKENDS = "There is nothing to choose any more: drop it. TorchCodec decodes and encodes."
-_BACKEND = "Call `torchaudio.load` and `torchaudio.save`, which go through TorchCodec since torchaudio 2.9."
+_BACKEND = "Call `torchaudio.load` and `torchaudio.save`, which go through TorchCodec since torchaudio 2.9. What `info` told is the `metadata` of `torchcodec.decoders.AudioDecoder(path)`."
 _VIDEO = (
     "TorchCodec (the package `torchcodec`, with FFmpeg) takes its place: `torchcodec.decoders.VideoDecoder(path)` gives frames, "
     "channels before height and width unless `dimension_order='NHWC'` is said, and `AudioDecoder` the sound."
@@ -65,7 +65,7 @@ ENDED = {
         "`torchtext` ended with 0.18 (for torch 2.3), and its compiled library need not load under a later torch: under 2.13 importing it "
         "is an OSError, an undefined symbol.",
         "Tokenizers and vocabularies of the package `tokenizers` or `sentencepiece`, data of the package `datasets`, and `collate_fn=` of "
-        "`torch.utils.data.DataLoader` do what it did.",
+        "`torch.utils.data.DataLoader` do what it did; `torchmetrics.text.BLEUScore` scores translations.",
         TorchVersion(2, 4),
     )
 }

@@ -51,7 +51,7 @@ class Assignment:
         span: where the value stands.
         listed: whether it is one of a list.
         list_at: where that list begins, the same for all of its values; -1 where it is none of a list.
-        row: whether it stands in a row that a matrix includes.
+        row: whether it stands in a row that a matrix includes, or of a list of such rows.
     """
 
     name: str
@@ -133,7 +133,7 @@ def _yaml(view: TextView) -> Iterator[Assignment]:
         while above and above[-1][0] >= indent:
             above.pop()
         name = above[-1][1] if key["name"] == "default" and above else key["name"]
-        row = bool(above) and above[-1][1] == "include"
+        row = bool(above) and (above[-1][1] == "include" or (len(above) > 1 and above[-2][1] == "matrix"))
         above.append((indent, name))
         places[len(above)] = line.start
         if key["value"] and key["value"][0] not in "{|>&*":

@@ -91,7 +91,9 @@ def _value(item: Assignment, use: tuple[str, str] | None) -> VersionValue | None
     if package == "cuda":
         cuda = _CUDA.match(item.value)
         return (
-            VersionValue("cuda", item.name, f"cu{cuda['major']}{cuda['minor']}", item.span, item.listed, how)
+            VersionValue(
+                "cuda", item.name, f"cu{cuda['major']}{cuda['minor']}", item.span, item.listed, how, row=item.row
+            )
             if cuda
             else None
         )
