@@ -69,7 +69,19 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 _HEAD = "import torch\nimport torch.distributed as dist\n\n\n"
 
+_PAIRS = (
+    _HEAD
+    + "def swap(plan, group):\n    rank = dist.get_rank(group)\n    for peer in range(dist.get_world_size(group)):\n"
+    "        if peer == rank:\n            continue\n        other = dist.get_global_rank(group, peer)\n        if {test}:\n"
+    "            for x in plan.outgoing(peer):\n                dist.isend(x, other, group=group)\n"
+    "            for y in plan.incoming(peer):\n                dist.irecv(y, other, group=group)\n        else:\n"
+    "            for y in plan.incoming(peer):\n                dist.irecv(y, other, group=group)\n"
+    "            for x in plan.outgoing(peer):\n                dist.isend(x, other, group=group)\n"
+)
+
 EXAMPLES = (
+    Ok(_PAIRS.format(test="rank < peer"), "pair by pair, the lower rank first"),
+    Bad(_PAIRS.format(test="plan.first(peer)"), why="pair by pair, whichever the plan says first"),
     Bad(
         _HEAD + "def exchange(x, y, plan):\n    a = dist.isend(x, plan.first)\n    b = dist.irecv(y, plan.second)\n"
         "    a.wait()\n    b.wait()\n",

@@ -16,8 +16,8 @@ _SENDS = {"send": True, "isend": True, "recv": False, "irecv": False}
 
 def goes_one_way(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
     """Whether all messages go from one rank to one other, each under a test for that rank: both post them in one order; or
-    from one rank to all others, or back."""
-    if _is_star(view, calls):
+    from one rank to all others, or back; or between all pairs in turn, the lower rank of each first."""
+    if _is_star(view, calls) or _is_pair_by_pair(view, calls):
         return True
     sides: set[tuple[int, bool, int]] = set()
     for call in calls:
@@ -49,11 +49,60 @@ def _is_star(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
         choice, one, inside = found
         choices.add(choice)
         directions[inside].add(_SENDS[name])
-        arguments = named_arguments(call, SEND_PARAMETERS if _SENDS[name] else RECV_PARAMETERS) or {}
-        peer = arguments.get("dst" if _SENDS[name] else "src")
-        if peer is None or (not inside and ast.unparse(peer) != one):
+        if not (peer := _peer(call)) or (not inside and peer != one):
             return False
     return len(choices) == 1 and sorted(map(list, directions.values())) == [[False], [True]]
+
+
+def _is_pair_by_pair(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
+    """Whether every rank goes through its peers upwards, and under `if rank < peer:` sends before it receives, else after it.
+
+    Pairs come in one order everywhere then, and what one side of a pair posts first meets the first of the other, as long as as
+    many messages are received as were sent.
+    """
+    choices = {_comparison_around(view, call) for call in calls}
+    choice = choices.pop() if len(choices) == 1 else None
+    loop = view.parent(choice) if choice is not None else None
+    if choice is None or not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
+        return False
+    upwards = isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "range" and len(loop.iter.args) < 3
+    peers = {loop.target.id}
+    for statement in loop.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            value = statement.value
+            if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("get_global_rank"):
+                peers |= {statement.targets[0].id} if ast.unparse(value.args[-1]) in peers else set()
+    orders: list[list[bool]] = []
+    for branch in (choice.body, choice.orelse):
+        inside = [call for call in calls if any(one in (call, *view.ancestors(call)) for one in branch)]
+        names = [
+            getattr(call.func, "attr", getattr(call.func, "id", ""))
+            for call in sorted(inside, key=lambda one: one.lineno)
+        ]
+        if not all(name in _SENDS for name in names) or not all(_peer(call) in peers for call in inside):
+            return False
+        turns = [_SENDS[name] for name in names]
+        orders.append([turn for number, turn in enumerate(turns) if not number or turn is not turns[number - 1]])
+    return upwards and sorted(orders) == [[False, True], [True, False]]
+
+
+def _comparison_around(view: ModuleView, call: ast.Call) -> ast.If | None:
+    """The `if rank < peer:` around a call, whichever way it is written."""
+    for above in view.ancestors(call):
+        if isinstance(above, ast.If) and isinstance(above.test, ast.Compare) and len(above.test.ops) == 1:
+            sides = (above.test.left, above.test.comparators[0])
+            if isinstance(above.test.ops[0], (ast.Lt, ast.Gt)) and any(
+                _RANK.fullmatch(ast.unparse(one)) for one in sides
+            ):
+                return above
+    return None
+
+
+def _peer(call: ast.Call) -> str:
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    arguments = named_arguments(call, SEND_PARAMETERS if _SENDS[name] else RECV_PARAMETERS) or {}
+    peer = arguments.get("dst" if _SENDS[name] else "src")
+    return ast.unparse(peer) if peer is not None else ""
 
 
 def _choice_around(view: ModuleView, call: ast.Call) -> tuple[ast.If, str, bool] | None:
