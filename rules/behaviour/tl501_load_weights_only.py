@@ -46,7 +46,7 @@ _ALLOWED_HERE = ("add_safe_globals", "safe_globals(", "TORCH_FORCE_NO_WEIGHTS_ON
 
 
 def matters(target: str, call: ast.Call, settings: Settings) -> bool:
-    if any(keyword.arg in {"weights_only", None} for keyword in call.keywords):
+    if any(keyword.arg == "weights_only" for keyword in call.keywords):
         return False
     return not any(isinstance(argument, ast.Starred) for argument in call.args)
 
@@ -57,6 +57,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     if "jit" in view.source.text and context.says("TL138", use):
         return  # TL138 says more about an archive
+    if any(keyword.arg is None for keyword in call.keywords):
+        if "weights_only" not in view.source.text and context.settings.min_torch < _FLIPPED <= context.settings.target:
+            yield _handed_on(view, call)
+        return
     finding = _finding(context, call)
     if finding.severity is not Severity.INFO or not _runs_flipped(context.settings) or _is_pickled(call):
         yield finding
@@ -66,6 +70,17 @@ def _runs_flipped(settings: Settings) -> bool:
     """Whether the call means today what it means tomorrow: by a lower bound, not by a pin, which this very run may have moved."""
     stated = not settings.min_torch_pinned and not settings.min_torch_at_least
     return stated and settings.min_torch >= _FLIPPED
+
+
+def _handed_on(view: ModuleView, call: ast.Call) -> Finding:
+    """The finding for a call that hands on keywords which nothing in its file says `weights_only` among."""
+    given = next(view.text(keyword.value) for keyword in call.keywords if keyword.arg is None)
+    message = (
+        f"Unless `{' '.join(given.split())}` has `weights_only`, `torch.load` takes True since torch 2.6, and a file that holds more than "
+        "tensors and plain containers of plain values raises UnpicklingError."
+    )
+    advice = f"Whoever calls this may have to say `weights_only=False` now, for files that they trust. {_DOCS}"
+    return Finding("TL501", view.path, view.span(call), message, Severity.INFO, advice)
 
 
 def _is_pickled(call: ast.Call) -> bool:
@@ -272,7 +287,15 @@ EXAMPLES = (
     ),
     Ok("import torch\n\nx = torch.load('x.pt')\n", "a project for which True is the default already"),
     Ok("import torch\n\n\ndef load(path, safe):\n    return torch.load(path, weights_only=safe)\n", "it is said"),
-    Ok("import torch\n\n\ndef load(path, **options):\n    return torch.load(path, **options)\n", "it may be said"),
+    Bad(
+        "import torch\n\n\ndef load(path, **options):\n    return torch.load(path, **options)\n",
+        why="keywords that are handed on",
+        min_torch=TorchVersion(2, 0),
+    ),
+    Ok(
+        "import torch\n\n\ndef load(path, **options):\n    options.setdefault('weights_only', True)\n    return torch.load(path, **options)\n",
+        "it is said among keywords that are handed on",
+    ),
     Ok("import json\nimport torch\n\n\ndef load(file):\n    return json.load(file)\n", "another module's"),
     Ok("import torch\n\n\ndef load(path):\n    return torch.jit.load(path)\n", "an archive"),
     Ok("import torch\n\n\ndef load(checkpointer, path):\n    return checkpointer.load(path)\n", "a method"),

@@ -23,11 +23,12 @@ from torchlift.rules.dependencies.installed.reading import (
     sets_of,
     severity_in,
 )
-from torchlift.rules.dependencies.moves.holding import groups_of
+from torchlift.rules.dependencies.moves.holding import groups_of, holds
 from torchlift.rules.dependencies.moves.moving import move, repair
-from torchlift.rules.dependencies.wheels.builds import lines_of, target_line
+from torchlift.rules.dependencies.wheels.builds import lines_of, spelled, target_line
 from torchlift.rules.dependencies.wheels.hardware import advice
 from torchlift.rules.dependencies.wheels.index_problem import builds_in, channel_problem, problem_of
+from torchlift.rules.dependencies.wheels.succession import is_stable_page
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.view import Use
@@ -55,7 +56,7 @@ RULE = Rule(
     ),
     targets=("*.install",),
     triggers=("nox & download.pytorch.org", "nox & +cu", "download.pytorch.org & whl/cu"),
-    text_triggers=("download.pytorch.org & whl/cu", "torch & +cu"),
+    text_triggers=("download.pytorch.org & whl/cu", "torch & +cu", "torch_stable"),
     text_kinds=INSTALLING,
     sources=(
         "https://github.com/pytorch/pytorch/blob/main/RELEASE.md (release compatibility matrix)",
@@ -143,6 +144,7 @@ def _in_set(
         if problem is not None:
             severity = severity_in(view, problem.severity)
             yield Finding("TL301", view.path, index.span, problem.message, severity, advice(settings, view.path))
+    yield from _stable_page(view, item, settings)
     for source in item.sources if not item.indexes else ():
         page = _LTS_PAGE.search(source.text)
         if page is not None:
@@ -176,12 +178,35 @@ def _in_set(
         yield finding
 
 
+def _stable_page(view: TextView, item: PinSet, settings: Settings) -> Iterator[Finding]:
+    """PyTorch's page of links, where no pin beside it is told of, with which it goes.
+
+    Source: https://github.com/pytorch/pytorch/issues/136939, "updates to torch_stable finished around 2.4".
+    """
+    target = target_line(settings.target)
+    pages = [source for source in item.sources if is_stable_page(source.text)] if not item.indexes else []
+    if target < (2, 4) or any(holds(pin, target) for pin in item.named("torch")):
+        return
+    for source in pages:
+        built = any(pin.opaque and "+" in pin.text for pin in item.named("torch"))
+        message = f"PyTorch's page of links got nothing after torch 2.3, so torch {spelled(target)} is not on it."
+        help = "Name the index instead, as in `--index-url https://download.pytorch.org/whl/cpu`"
+        help += "." if built else ": without one pip takes torch from PyPI, whatever the page has."
+        severity = severity_in(view, Severity.WARNING if built else Severity.INFO)
+        yield Finding("TL301", view.path, source.span, message, severity, help)
+
+
 _H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
 _H100_LTS = Machine((Device("H100", (9, 0)),), driver="580.95.05")
 _V100 = Machine((Device("V100", (7, 0)),), driver="580.95.05")
 _MIXED = Machine((Device("GTX 1080", (6, 1)), Device("RTX 5090", (12, 0))), driver="580.95.05")
 
 EXAMPLES = (
+    Bad(
+        "pip install torch==$TORCH_VERSION+cpu -f https://download.pytorch.org/whl/torch_stable.html\n",
+        why="the page of links that ended, beside a version that a variable fills in",
+        path="build.sh",
+    ),
     Bad(
         "import os\n\nif os.name == 'nt':\n    url = 'https://download.pytorch.org/whl/cu121'\n",
         why="an index in a string of code",

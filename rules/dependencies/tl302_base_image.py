@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from torchlift.dependencies.images import ImageLine, image_named, old_system, read_images, stages
+from torchlift.dependencies.images import ImageLine, filled_image, image_named, old_system, read_images, stages
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
@@ -22,6 +24,7 @@ from torchlift.rules.dependencies.wheels.builds import (
     target_line,
 )
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext, nothing
+from torchlift.source import Span
 from torchlift.view.text import TextView
 from torchlift.view.walk import walk
 from torchlift.wheels.offers import cuda_of, line_of
@@ -47,7 +50,9 @@ RULE = Rule(
         "nvidia/cuda & requirements",
         "nvidia/cuda & install",
         "nvidia/cuda & uv",
+        "nvidia/cuda & env",
         "pytorch/pytorch & -cuda",
+        "pytorch/pytorch & ARG",
         "nvidia/pytorch & -py3",
     ),
     text_kinds=NAMING,
@@ -67,8 +72,11 @@ _COMPILES = lazy_pattern(
 
 
 _OF_PROJECT = lazy_pattern(
-    r"\b(?:uv sync|uv run|poetry install|pdm (?:install|sync)|pip3? install[^\n]* \.(?:\[[\w,-]+\])?(?=\s|$))"
+    r"\b(?:env (?:create|update)|uv sync|uv run|poetry install|pdm (?:install|sync)|pip3? install[^\n]* \.(?:\[[\w,-]+\])?(?=\s|$))"
 )
+_GIVEN = lazy_pattern(r"^[ \t]*(?:export[ \t]+)?\w+=[\"']?(?P<image>nvidia/cuda:[\w.${}-]+)", re.MULTILINE)
+# What is copied or run bears its name, and says more of it elsewhere.
+_SAID = lazy_pattern(r"(?<![\w/])(?:\S*/)?(?:py)?torch[\w-]*\.(?:ya?ml|txt|sh)\b")
 _OTHER_BUILDS = lazy_pattern(r"/(?:cpu|rocm|xpu)")
 _TORCH_WHEEL = lazy_pattern(r"/torch-\d[^\s/]*\.whl")
 
@@ -80,6 +88,10 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     if "/cuda:" not in view.code and "/pytorch:" not in view.code:
         return
     target = target_line(context.settings.target)
+    for match in _GIVEN.finditer(view.code) if view.kind == "shell" else ():
+        image = filled_image(view, match["image"], Span(*match.span("image")))
+        if image is not None and image.compiler:
+            yield from _left_behind(view, replace(image, told=None), target, compiled=False)
     starts = stages(view)
     for image in read_images(view):
         following = [start for start in starts if start > image.span.start]
@@ -88,7 +100,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         stage = view.code[image.span.start : end]
         if image.kind == "cuda" and view.kind == "dockerfile":
             named = [*sets, *copied_sets(sets, view, context.project)]
-            if _OF_PROJECT.search(stage) and not any(item.named("torch") for item in named):
+            if _OF_PROJECT.search(stage) and not any(torch_of(item.pins) for item in named):
                 named += project_sets(view, context.project)
             yield from _system(view, image, named, stage, context.settings)
             yield from _toolkit(view, image, named, stage, context.settings)
@@ -193,15 +205,15 @@ def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, s
     compiled = _COMPILES.search(stage) is not None
     if installed is None:
         # Which torch it is a variable or a condition says, so all that is known is that it will be the target.
-        if any(
-            item.named("torch") and not _OTHER_BUILDS.search(" ".join(s.text for s in item.sources)) for item in sets
-        ):
+        torch = [item for item in sets if any(pin.is_torch for pin in item.pins)]
+        others = any(_OTHER_BUILDS.search(source.text) for item in torch for source in item.sources)
+        if (torch and not others) or (not torch and _SAID.search(stage)):
             yield from _left_behind(view, image, target_line(settings.target), compiled=compiled)
         return
     release, build, whose = installed
     cuda = cuda_of(build)
-    if cuda is not None and cuda[0] == image.cuda[0] and compiled and line_of(release) < target_line(settings.target):
-        yield from _left_behind(view, image, target_line(settings.target), compiled=True)
+    if cuda is not None and cuda[0] == image.cuda[0] and line_of(release) < target_line(settings.target):
+        yield from _left_behind(view, image, target_line(settings.target), compiled=compiled)
     if cuda is None or cuda[0] == image.cuda[0]:
         return
     yield Finding(
@@ -293,6 +305,16 @@ def _spelled(pair: tuple[int, int]) -> str:
 
 
 EXAMPLES = (
+    Bad(
+        "CUDA=11.7.1-cudnn8\nBASE=nvidia/cuda:${CUDA}-devel-ubuntu20.04\ndocker build --build-arg BASE=$BASE -t torch-ops .\n",
+        why="an image that a script hands on",
+        path="docker/build.sh",
+    ),
+    Bad(
+        "FROM nvidia/cuda:11.8.0-devel-ubuntu20.04\nCOPY env/torch_gpu.yml /env/torch_gpu.yml\nRUN conda env create -f /env/torch_gpu.yml\n",
+        why="a torch that a file by its name installs",
+        path="ci/Dockerfile",
+    ),
     Bad(
         "FROM nvidia/cuda:12.8.0-devel-ubuntu22.04\nCOPY . /app\nRUN uv sync\n",
         why="a torch that the project requires",

@@ -40,6 +40,7 @@ FAMILY = ("torch", "torchvision", "torchaudio", "triton")
 SETUP = ("setuptools.setup", "distutils.core.setup", "skbuild.setup")
 """What rules about setup.py are asked for."""
 
+_ENVIRONMENT = lazy_pattern(r"\benv (?:create|update)\b[^\n]* (?:-f|--file)[ =](\S+\.ya?ml)")
 _MOST_INCLUDED = 50
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "Pipfile.lock")
 _TESTS = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$)")
@@ -123,11 +124,13 @@ def copied_sets(sets: Iterable[PinSet], view: TextView, project: Project) -> tup
 
 
 def project_sets(view: TextView, project: Project) -> tuple[PinSet, ...]:
-    """What the project beside a container file requires, or the one at the root: its metadata in TOML."""
+    """What the project beside a container file requires, or the one at the root: the environment that it makes, or its metadata."""
+    environment = _ENVIRONMENT.search(view.code)
+    name, kind = (environment[1], "yaml") if environment is not None else ("pyproject.toml", "toml")
     for folder in dict.fromkeys((posixpath.dirname(view.path), "")):
-        path = posixpath.join(folder, "pyproject.toml")
+        path = posixpath.normpath(posixpath.join(folder, posixpath.basename(name)))
         try:
-            return sets_of(TextView(path, "toml", read_text(project.data(path))))
+            return sets_of(TextView(path, kind, read_text(project.data(path))))
         except (OSError, ValueError, UnreadableSource):
             continue
     return ()

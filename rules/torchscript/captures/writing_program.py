@@ -81,6 +81,4 @@ def _does_more(view: ModuleView, call: ast.Call, own: set[str]) -> bool:
     """Whether a call may do something that is wanted besides; functions of the file are read with it."""
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
     # What nobody takes the result of does something, whatever its name says.
-    return called not in _ONLY_MAKES | own and (
-        _MAKES.match(called) is None or isinstance(view.parent(call), ast.Expr)
-    )
+    return called not in _ONLY_MAKES | own and (_MAKES.match(called) is None or isinstance(view.parent(call), ast.Expr))

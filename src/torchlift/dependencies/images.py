@@ -31,6 +31,7 @@ _NIGHTLY = lazy_pattern(
 )
 _NGC = lazy_pattern(r"(?:nvcr\.io/)?nvidia/pytorch:(?P<tag>\d\d\.\d\d)(?:\.\d+)?-py3\b")
 _FILLED = lazy_pattern(r"\$\{?(?P<name>\w+)(?::-[^}]*)?\}?")
+_WHOLE_TAG = lazy_pattern(r":\$\{?\w+\}?\Z")
 _PYTHON = lazy_pattern(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?(?:-[\w.-]+)?\Z")
 
 
@@ -116,22 +117,25 @@ def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[ImageLine]:
         for match in pattern.finditer(line.text):
             stage += 1
             span = line.span(*match.span("image"))
-            image = image_named(match["image"], span, stage) or _filled_in(view, match["image"], span, stage)
+            image = image_named(match["image"], span, stage) or filled_image(view, match["image"], span, stage)
             if image is not None:
                 yield image
 
 
-def _filled_in(view: TextView, name: str, span: Span, stage: int) -> ImageLine | None:
-    """The image of CUDA whose name or tag has values of the variables of a container file; other images have a version to exchange."""
-    used = {match["name"] for match in _FILLED.finditer(name)} if view.kind == "dockerfile" else set()
+def filled_image(view: TextView, name: str, span: Span, stage: int = -1) -> ImageLine | None:
+    """The image of CUDA whose name or tag has values of variables of the file, or the one of PyTorch whose whole tag is one; else
+    the variable has a version to exchange."""
+    used = {match["name"] for match in _FILLED.finditer(name)} if view.kind in {"dockerfile", "shell"} else set()
     if not used:
         return None
-    first = stages(view)[0]  # a FROM sees what ARG says above all of them
+    # A FROM sees what ARG says above all of them
+    first = stages(view)[0] if view.kind == "dockerfile" else span.start
     given = {item.name: item for item in reversed(assignments(view)) if item.name in used and item.span.start < first}
     if given.keys() != used:
         return None
     image = image_named(_FILLED.sub(lambda match: given[match["name"]].value, name), span, stage)
-    if image is None or image.kind != "cuda" or image.cuda is None:
+    whole = image is not None and image.kind == "torch" and _WHOLE_TAG.search(name) is not None
+    if image is None or image.cuda is None or not (image.kind == "cuda" or whole):
         return None
     digits = ".".join(map(str, image.cuda))
     told = next((item for item in given.values() if digits in item.value), None)
