@@ -57,7 +57,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         edit = EditCall(
             view.span(call), Template(name[0]), view.span(call.func), add=(("device_type", Template('"cuda"')),)
         )
-        return changed(title, (edit, *name[1]), _SINCE)
+        more = ", beside what is passed" if call.args or call.keywords else ""
+        return changed(f"{title}{more}", (edit, *name[1]), _SINCE)
 
     for finding in old_uses("TL424", use, context, old, answer):
         if use.kind == "decorator" and name is not None and isinstance(use.node, ast.expr):

@@ -25,7 +25,7 @@ RULE = Rule(
     triggers=("ToTensor & v2",),
     deprecated=_SINCE,
     aliases=("TOR202",),
-    sources=("torchvision/transforms/v2/_deprecated.py:12-45 of torchvision 0.28.0",),
+    sources=("torchvision/transforms/v2/_deprecated.py:12-45 of torchvision 0.28.0, and of 0.15.2",),
 )
 
 _OLD = OldName(
@@ -49,7 +49,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         text = f"{compose[0]}([{image[0]}(), {convert[0]}({dtype.text}, scale=True)])"
         review = (
             "the result is a `tv_tensors.Image`, which other v2 transforms treat as one, and not a plain tensor; integer and float "
-            "arrays that were left unscaled are scaled by their dtype."
+            "arrays that were left unscaled are scaled by their dtype, and values between 0 and 1 may differ in the last digit."
         )
         return changed(
             "Use `v2.ToImage` and `v2.ToDtype`",
@@ -59,7 +59,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         )
 
     for finding in old_uses("TL431", use, context, _OLD, answer):
-        said = f"`{_OLD.name}` is deprecated since torchvision 0.16 and will be removed."
+        said = f"`{_OLD.name}` is deprecated since torchvision 0.15 and will be removed."
         yield Finding("TL431", finding.path, finding.span, said, finding.severity, finding.help, finding.fix)
 
 

@@ -47,7 +47,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if not is_plain_use(use, context) and not isinstance(use.node, ast.Name):
         return
     given = {keyword.arg for keyword in use.call.keywords} if use.call is not None else set()
-    if context.project.once(_requires_codec) and given.isdisjoint(_IGNORED[use.target]):
+    if (context.project.once(_requires_codec) or "torchcodec" in context.view.source.text) and given.isdisjoint(
+        _IGNORED[use.target]
+    ):
         return
     message = f"`{use.target}` is TorchCodec's since torchaudio 2.9 (for torch 2.9): without the package `torchcodec`, and FFmpeg, it raises."
     yield Finding(
@@ -91,6 +93,11 @@ def _instead(target: str, given: list[str]) -> str:
 
 
 EXAMPLES = (
+    Ok(
+        "import torchaudio\n\n\ndef read(path):\n    try:\n        import torchcodec\n    except ImportError:\n        return None\n"
+        "    return torchaudio.load(path)\n",
+        "a file that asks for the package itself",
+    ),
     Bad(
         "import torchaudio\n\n\nclass Reader:\n    def __init__(self):\n        self.read = torchaudio.load\n",
         why="a function that is handed on",
