@@ -65,7 +65,7 @@ SAVED_ON_GPU = (
         "There is a GPU, and this torch is the build for the CPU",
         "nvidia-smi works, and python -c 'import torch; print(torch.__version__, torch.version.cuda)' prints +cpu or None",
         "install the wheel that `torchlift doctor` prints, with torchvision and torchaudio from the same index",
-        seen=r"\+cpu|[A-Z]:\\",
+        seen=r"\+cpu",
         checks=("torch-cpu-build",),
     ),
     Cause(
@@ -93,7 +93,7 @@ HOST_MEMORY = (
         "A limit is set: the container's or job's memory, ulimit, a 32-bit Python, Windows' page file",
         "cat /sys/fs/cgroup/memory.max, ulimit -v; free -h shows enough; python -c 'import struct; print(struct.calcsize(\"P\") * 8)'",
         "docker run --memory, sbatch --mem, ulimit -v unlimited; Windows: virtual memory on the system's drive set to `system managed`",
-        seen=r"alloc_cpu\.cpp:\d+\] data\. DefaultCPU|[A-Z]:\\|paging",
+        seen=r"alloc_cpu\.cpp:\d+\] data\. DefaultCPU|paging",
     ),
 )
 
@@ -107,7 +107,7 @@ NO_SUCH_INSTRUCTION = (
         "A library was built for a newer processor than this one: compiled elsewhere with -march=native, a conda or NumPy build, an extension",
         "PYTHONFAULTHANDLER=1 python PROGRAM names the import; gdb -ex run -ex bt --args python PROGRAM names the library",
         "install that package's wheel newly, or build it here; clear ~/.cache/torch_extensions and TORCHINDUCTOR_CACHE_DIR that came from another machine",
-        seen=r"faiss|extension|conda|docker",
+        seen=r"faiss|extension|[Dd]ocker",
     ),
     Cause(
         "On a Jetson or another Arm board OpenBLAS takes the processor for another",
@@ -134,7 +134,7 @@ DISK_FULL = (
         "/tmp is full or small (pip unpacks gigabytes there, Ray, Triton and sockets use it)",
         "df -h /tmp; the message comes while pip installs",
         "export TMPDIR=/OTHER/tmp before the command (python -m pip install --no-cache-dir)",
-        seen=r"pip|Could not install packages|/tmp",
+        seen=r"\bpip\b|Could not install packages|/tmp",
     ),
     Cause(
         "/dev/shm is full: data loader workers and NCCL write there, and a container has 64 MiB",

@@ -9,7 +9,7 @@ NUMPY_TWO = (
         "torch is older than NumPy 2 (before 2.3; under Windows before 2.4.1), and NumPy 2 is installed",
         "python -c 'import numpy, torch; print(numpy.__version__, torch.__version__)'",
         "upgrade torch with torchvision and torchaudio, or stay with NumPy 1: python -m pip install 'numpy<2'",
-        seen=r"torch[/\\]|tensor_numpy|Failed to initialize NumPy",
+        seen=r"tensor_numpy|Failed to initialize NumPy|torch[/\\\\](?:nn|functional|_higher_order_ops|_subclasses)\S{0,60}[^\0]{0,300}_ARRAY_API",
     ),
     Cause(
         "Another package's compiled part is that old (OpenCV, pandas, SciPy, matplotlib, onnxruntime, numba, an extension of one's own)",

@@ -88,7 +88,7 @@ MODULE_NOT_FOUND = (
         "It is installed in another Python",
         "python -c 'import sys; print(sys.executable)' (inside of the program, notebook or launcher) is not the folder that pip --version names",
         "activate the environment in the shell that starts it, call python -m pip instead of pip, python -m torch.distributed.run instead of a torchrun of another environment; choose the notebook's kernel",
-        seen=r"conda|venv|ipykernel|/usr/bin/python|/usr/lib/python|\.local|srun|sudo",
+        seen=r"ipykernel|/usr/bin/python|/usr/lib/python|\.local/lib|srun|sudo",
     ),
     Cause(
         "It is a file or folder of the program",
@@ -139,14 +139,14 @@ LIBRARY_NOT_FOUND = (
         "It comes with another Python package (torch, CUDA's wheels, the package itself), which was not imported before or is another release",
         "find $(python -c 'import site; print(site.getsitepackages()[0])') -name 'NAME*' finds it, or finds another number behind .so",
         "import torch first; install the package that has it in the release whose number is asked; else put its folder on LD_LIBRARY_PATH",
-        seen=r"site-packages|dist-packages|conda|\.cpython-",
+        seen=r"site-packages/\S{1,120}\.so: |\.cpython-",
         checks=("missing-libraries",),
     ),
     Cause(
         "It is on the machine and its folder is not searched",
         "ldconfig -p | grep NAME, or find / -name 'NAME*' 2>/dev/null, shows it",
         "export LD_LIBRARY_PATH=FOLDER:$LD_LIBRARY_PATH, or sudo ldconfig FOLDER (an environment: $CONDA_PREFIX/lib; a simulator or SDK: its own setup script); macOS: DYLD_LIBRARY_PATH",
-        seen=r"/home/|/opt/|\./|_bindings|/usr/local",
+        seen=r"_bindings|/usr/local/lib",
         checks=("library-path",),
     ),
     Cause(
@@ -202,7 +202,7 @@ FILE_NOT_WHOLE = (
         "It was being written: the program that saves stopped, its disk was full, or another rank read too early",
         "the newest of several checkpoints only; df -h",
         "take the one before it; write to a temporary name and rename, on rank 0 alone, with a barrier before reading",
-        seen=r"checkpoint[-_ ]?\d|epoch|global_step|rank",
+        seen=r"checkpoint[-_ ]?\d|global_step",
     ),
 )
 
@@ -272,7 +272,7 @@ NVRTC_BUILTINS = (
         "torch's wheel nvidia-cuda-nvrtc is not whole, or another CUDA's libnvrtc is found before it",
         "python -m pip list | grep nvrtc, and another release than `python -c 'import torch; print(torch.version.cuda)'`, or LD_LIBRARY_PATH has a CUDA folder",
         "unset LD_LIBRARY_PATH; python -m pip install --force-reinstall --no-deps nvidia-cuda-nvrtc-cu12==RELEASE (the one that python -m pip show torch requires; CUDA 13: nvidia-cuda-nvrtc)",
-        seen=r"torch|site-packages|RuntimeError",
+        seen=r"nvidia/cuda_nvrtc|nvidia[/\\\\]cu1\d",
     ),
     Cause(
         "A program of the system's CUDA toolkit (C++, OpenMM, CuPy): the loader does not know the toolkit's folder",
@@ -374,7 +374,7 @@ TORCH_NOT_HERE = (
         "Another Python runs than the one that has torch: sudo, an IDE, notebook or service, a shell where the environment is not activated",
         "python -c 'import sys; print(sys.executable)' in the same place is not the folder that python -m pip show torch (Location) names",
         "activate it (conda activate, source .venv/bin/activate), no sudo before python, choose the interpreter in the IDE or notebook; that python -m pip install ... puts packages where it looks",
-        seen=r"setup\.py|sudo|ipykernel|/usr/lib/python|conda|venv|\.local",
+        seen=r"sudo|ipykernel|/usr/lib/python|\.local/lib",
         checks=("several-torch-copies",),
     ),
     Cause(

@@ -21,7 +21,7 @@ KILLED = (
         "Someone or something else ended it: the launcher after another rank's failure, a scheduler, a watchdog, kill -9",
         "dmesg has nothing; another rank has an earlier error in the log; the queue's time was over",
         "look for the first error of any rank by time (torchrun --log-dir logs --tee 3); sacct and the scheduler's mail say who ended it",
-        seen=r"torch\.distributed\.elastic[^\n]{0,60}Sending process|first observed failure",
+        seen=r"torch\.distributed\.elastic[^\n]{0,60}Sending process",
     ),
 )
 

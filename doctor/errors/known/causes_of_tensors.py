@@ -240,7 +240,7 @@ NOT_NUMBERS = (
         "Training diverged, or a step is no number by itself (log or division of 0, sqrt at 0, an empty mean)",
         "torch.autograd.set_detect_anomaly(True) names the line; the loss grew before; torch.isfinite(batch).all() is False for some data",
         "a smaller learning rate with warm-up, clip_grad_norm_, eps in log, sqrt and divisions, leave out broken samples, GradScaler with float16",
-        seen=r"returned nan|[Ll]oss is|epoch|backward|Backward|step \d",
+        seen=r"returned nan|[Ll]oss is|backward|Backward",
     ),
     Cause(
         "The weights are damaged or do not fit (a quantized model that is broken, parts that were never loaded, a kernel that computes wrongly on this GPU or over several)",

@@ -95,7 +95,6 @@ _EXTENSION_DLL = (
         "The package is damaged, or conda and pip both brought DLLs of it",
         "conda list and pip list have it twice, or it worked before another package was installed",
         "uninstall it with both, install it once: python -m pip install --force-reinstall --no-cache-dir PACKAGE",
-        seen=r"conda|Anaconda|miniforge",
     ),
 )
 

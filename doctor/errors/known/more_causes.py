@@ -104,16 +104,10 @@ CUDA_START = (
         seen=r"[Ff]ork|[Ww]orker|multiprocessing",
     ),
     Cause(
-        "NVSwitch machines (HGX, DGX): the fabric manager does not run or is of another release",
-        "Error 802; systemctl status nvidia-fabricmanager",
-        "install the fabric manager of exactly the driver's release and start it",
-        seen=r"Error 802|system not yet initialized|[Ff]abric",
-    ),
-    Cause(
-        "A GPU has failed or was lost",
-        "sudo dmesg | grep -i xid; nvidia-smi shows ERR! or one card less",
-        "restart; look up the Xid (`torchlift doctor` says what it means); leave that card out with CUDA_VISIBLE_DEVICES",
-        seen=r"Xid|fallen off|ERR!",
+        "A GPU has failed or was lost, or on NVSwitch machines (HGX, DGX) the fabric manager does not run or is of another release",
+        "sudo dmesg | grep -i xid; nvidia-smi shows ERR! or one card less; Error 802 is the fabric: systemctl status nvidia-fabricmanager",
+        "the fabric manager of exactly the driver's release, started; else restart; look up the Xid (`torchlift doctor` says what it means); leave that card out with CUDA_VISIBLE_DEVICES",
+        seen=r"Xid|fallen off|ERR!|Error 802|system not yet initialized|[Ff]abric",
     ),
 )
 
@@ -129,13 +123,13 @@ BITSANDBYTES = (
         "This release of bitsandbytes has no library for torch's CUDA (an old one with a new torch, or CUDA 13 before 0.48)",
         "the number in the file that it names (libbitsandbytes_cuda124) is that of torch.version.cuda, and no such file is in its folder",
         "python -m pip install -U bitsandbytes; if it has to stay old: BNB_CUDA_VERSION=121 for a library that is there, with that CUDA's libraries on LD_LIBRARY_PATH",
-        seen=r"libbitsandbytes_cuda\d|PosixPath|WindowsPath|Configured CUDA binary",
+        seen=r"libbitsandbytes_cuda\d|Configured CUDA binary",
     ),
     Cause(
         "Under Windows: releases before 0.43 had no build for it (and .so files in its folder show that one for Linux was installed)",
         "pip show bitsandbytes says less than 0.43",
         "python -m pip install -U bitsandbytes, in the Python of the program (ComfyUI: python_embeded\\python.exe -m pip ...)",
-        seen=r"[A-Z]:\\|\.dll|win32|Windows",
+        seen=r"[A-Z]:\\[^\n]{0,300}libbitsandbytes_\w{1,20}\.so|WindowsPath|libbitsandbytes_cuda116\.dll|bitsandbytes-windows",
     ),
     Cause(
         "Its library is there and a library that it needs is not found (libcudart, libcublas, libnvJitLink)",
@@ -148,7 +142,7 @@ BITSANDBYTES = (
         "The GPU is AMD's or Intel's, or the machine is a Mac",
         "rocminfo, xpu-smi or uname -s",
         "release 0.49 or newer has ROCm, Intel and CPU builds; on a Mac use MLX or GGUF instead",
-        seen=r"rocm|hip|xpu|darwin|[Mm]ac",
+        seen=r"rocm|ROCm|\bhip\b|\bxpu\b|darwin|macOS",
     ),
 )
 

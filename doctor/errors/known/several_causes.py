@@ -107,7 +107,7 @@ CUDA_UNKNOWN = (
         "The GPU or its driver gave up while the program ran",
         "a new process works, or all need a restart; sudo dmesg | grep -i xid shows an Xid of that minute; it comes at random places, on one machine only",
         "look up that Xid (`torchlift doctor` says what it means); power, cooling, bus and memory: `torchlift doctor --smoke burn`; update the driver; a laptop or one desktop under Windows: also the display's time limit (TdrDelay)",
-        seen=r"(?i)\b(?:epoch|step|iter(?:ation)?|it/s|s/it|loss|train)\b",
+        seen=r"(?i)\b(?:epoch|step|iter(?:ation)?|it/s|s/it|loss)\b",
         checks=("xid-errors",),
     ),
     Cause(
@@ -149,7 +149,7 @@ CRASHED = (
         "An extension was built for another torch, CUDA or Python",
         "it crashes in an import, or at the first call of that package: python -X faulthandler -c 'import PACKAGE' alone crashes, too",
         "install that package for this torch (its wheels name torch and CUDA), or build it again with --no-build-isolation",
-        seen=r"\bimport \w|<frozen importlib|_bootstrap|__init__\.py\", line",
+        seen=r"<frozen importlib|_bootstrap",
         checks=("extension-abi", "companion-mismatch"),
     ),
     Cause(
@@ -224,19 +224,13 @@ WORKER_DIED = (
         "Under Windows or macOS the workers could not start: the program has no `if __name__ == '__main__':`, or its Dataset cannot be pickled",
         "it comes at the first batch there; exit code 1; num_workers=0 works",
         "put what starts the program below that line, and the Dataset and collate_fn into a module",
-        seen=r"[A-Z]:\\|darwin|/Users/|spawn|__main__",
+        seen=r"[A-Z]:\\|darwin|/Users/|spawn|freeze_support|__name__",
     ),
     Cause(
-        "A compiled library crashed in it (OpenCV, decord, HDF5, a database handle opened before the fork)",
-        "signal: Segmentation fault or Aborted, `Unexpected segmentation fault encountered in worker`; num_workers=0 works or shows the sample",
-        "open files and handles in worker_init_fn or __getitem__, not in __init__; cv2.setNumThreads(0); multiprocessing_context='spawn'",
-        seen=r"[Ss]egmentation fault|Aborted|cv2|decord|h5py|lmdb",
-    ),
-    Cause(
-        "Compiled code in it divided a whole number by zero (an empty image, crop, list of points or cell size)",
-        "signal: Floating point exception, `Unexpected floating-point exception`: that is never one of floating-point numbers",
-        "num_workers=0 with python -X faulthandler names the line: look at that sample's sizes; a package of compiled code: another release of it",
-        seen=r"[Ff]loating.point exception|SIGFPE",
+        "A compiled library crashed in it (OpenCV, decord, HDF5, a database handle opened before the fork), or compiled code divided a whole number by zero (an empty image, crop or list)",
+        "signal: Segmentation fault or Aborted, `Unexpected segmentation fault encountered in worker`; num_workers=0 works or shows the sample; Floating point exception is the division",
+        "open files and handles in worker_init_fn or __getitem__, not in __init__; cv2.setNumThreads(0); multiprocessing_context='spawn'; a division: num_workers=0 with python -X faulthandler names the line and sample",
+        seen=r"[Ss]egmentation fault|Aborted|cv2|decord|h5py|lmdb|[Ff]loating.point exception|SIGFPE",
     ),
     Cause(
         "The Dataset raised an exception that was lost on the way",
