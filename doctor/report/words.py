@@ -122,7 +122,9 @@ def listed(parts: Sequence[str]) -> str:
 def sentence(text: str) -> str:
     """With a capital letter, where it does not begin with a command, and a full stop."""
     text = text.strip()
-    if re.match(r"[a-z]+\b(?![-_.=:(]| -)", text) and not text.startswith(("torch", "pip", "uv", "nvidia", "lib", "cu")):
+    if re.match(r"[a-z]+\b(?![-_.=:(]| -)", text) and not text.startswith(
+        ("torch", "pip", "uv", "nvidia", "lib", "cu")
+    ):
         text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
