@@ -59,7 +59,7 @@ ROWS = (
         "shapes-that-do-not-broadcast",
         r"The shape of the mask \[[\d, ]{1,60}\] at index|einsum\(\): (?:operands|subscript|the number)|The size of tensor a \(\d{1,12}\) must match the size of tensor b|The expanded size of the tensor \(\d{1,12}\) must match the existing size|Sizes of tensors must match except in dimension|stack expects each tensor to be equal size|invalid argument 0: Sizes of tensors must match|doesn't match the broadcast shape|shape mismatch: (?:value|indexing) tensor|Tensors must have same number of dimensions|Sizes of tensors must match",
         "Two tensors that are added, joined, compared or written over have sizes that do not go together; the message names them and the dimension",
-        "Print both shapes before that line; the message names the dimension",
+        "Print both shapes before that line",
         "RuntimeError: The size of tensor a (4) must match the size of tensor b (3) at non-singleton dimension 1",
         "RuntimeError: stack expects each tensor to be equal size, but got [3, 224, 224] at entry 0 and [3, 256, 256] at entry 1",
         causes=SHAPES_DO_NOT_BROADCAST,
