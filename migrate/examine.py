@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchlift.finding import FileFailure, Finding
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.document import check_document, open_document
-from torchlift.migrate.earlier_answers import Teller
 from torchlift.migrate.find.check import Checked, Dispatcher
 from torchlift.migrate.find.kept import without_kept
 from torchlift.migrate.find.parallel import check_files
@@ -22,6 +22,9 @@ from torchlift.project import Project
 from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Rule, Settings
 from torchlift.search.changes import Changes
+
+if TYPE_CHECKING:
+    from torchlift.migrate.earlier_answers import Teller
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,12 @@ class Begin:
         """The check of one file by its path."""
         dispatcher = self.dispatcher or _dispatcher(self.codes, self.own_rules)
         project.collect_together(dispatcher.collectors)
-        return partial(_check, project, dispatcher, self.settings, Teller(project) if self.is_remembered else None)
+        teller = None
+        if self.is_remembered:
+            from torchlift.migrate.earlier_answers import Teller
+
+            teller = Teller(project)
+        return partial(_check, project, dispatcher, self.settings, teller)
 
 
 @lru_cache(maxsize=4)

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from torchlift.api_changes.changes import is_there, must_be_newer
 from torchlift.api_changes.newer_names import newest_named
 from torchlift.finding import FileFailure, Finding, Fix, ReplaceExpression, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.earlier_answers import Beneath
 from torchlift.migrate.find.selection import looks_at_files
 from torchlift.migrate.find.suppress import Suppression
 from torchlift.project import Project
@@ -29,6 +29,9 @@ from torchlift.view.names import longest_target
 from torchlift.view.release_tests import Has
 from torchlift.view.text import SCRIPTS, TextView
 from torchlift.wrappers import Wrapper
+
+if TYPE_CHECKING:
+    from torchlift.migrate.earlier_answers import Beneath
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from torchlift.search.reads import STAR, Reads, has_one_source, holds_attribute,
 from torchlift.search.records import Collector, Deferred, Records
 from torchlift.search.shared_answers import SharedAnswers
 from torchlift.search.translations import Translations
-from torchlift.search.users import users_of
 from torchlift.search.view_answers import ViewAnswers
 from torchlift.search.view_cache import ViewCache
 from torchlift.search.vocabulary import Needle, encoded
@@ -319,7 +318,7 @@ class Project:
 
         def search() -> tuple[str, ...] | None:
             self._ear.asked.files.add(view.path)
-            return users_of(self, view, name)
+            return _search_users(self, view, name)
 
         is_its_view = self.is_python(view.path) and view.module == self.module_name(view.path)
         paths = self._answers.once((_users, (view.path, name)), search) if is_its_view else search()
@@ -422,7 +421,13 @@ class Project:
 
 def _users(project: Project, path: str, name: str) -> tuple[str, ...] | None:
     view = project.view(path)
-    return users_of(project, view, name) if view is not None else None
+    return _search_users(project, view, name) if view is not None else None
+
+
+def _search_users(project: Project, view: ModuleView, name: str) -> tuple[str, ...] | None:
+    from torchlift.search.users import users_of  # a run that checks nothing has no use for it
+
+    return users_of(project, view, name)
 
 
 def _starred_in(path: str, data: bytes) -> frozenset[bytes]:
