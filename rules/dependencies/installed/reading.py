@@ -126,7 +126,8 @@ def copied_sets(sets: Iterable[PinSet], view: TextView, project: Project) -> tup
 def project_sets(view: TextView, project: Project) -> tuple[PinSet, ...]:
     """What the project beside a container file requires, or the one at the root: the environment that it makes, or its metadata."""
     environment = _ENVIRONMENT.search(view.code)
-    name, kind = (environment[1], "yaml") if environment is not None else ("pyproject.toml", "toml")
+    name = environment[1] if environment is not None else "pyproject.toml"
+    kind: TextKind = "toml" if environment is None else "yaml"
     for folder in dict.fromkeys((posixpath.dirname(view.path), "")):
         path = posixpath.normpath(posixpath.join(folder, posixpath.basename(name)))
         try:
