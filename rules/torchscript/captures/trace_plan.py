@@ -155,8 +155,9 @@ def _weigh_module(capture: Capture, entry: Entry, inputs: ExampleInputs) -> None
     for doubt in captured.doubts:
         capture.weigh(doubt.reason, doubt.safety)
     if captured.stateful and not captured.evaluated:
+        shown = "what the lambda calls" if captured.expression == "the lambda" else f"`{captured.expression}`"
         capture.assume(
-            f"`.eval()` on `{captured.expression}` was not seen before the capture, and tracing in train mode runs the "
+            f"`.eval()` on {shown} was not seen before the capture, and tracing in train mode runs the "
             "model (BatchNorm statistics and the random state move), which export does not"
         )
     counted = inputs.form in {"tensor", "display", "tuple", "list"}
