@@ -167,7 +167,8 @@ class CallReader(ExpressionReader):
     def _operation(self, node: ast.Call, name: str, values: list[ast.expr]) -> str:
         """The result of a known function or method, `values` being its arguments behind the tensor."""
         kinds = [self.kind(value) for value in values]
-        if name in _ARITHMETIC and values and kinds[0] == "int" and self.is_constant(values[0]):
+        rounded = any(keyword.arg == "rounding_mode" for keyword in node.keywords)  # such a division is never left out
+        if name in _ARITHMETIC and not rounded and values and kinds[0] == "int" and self.is_constant(values[0]):
             number = values[0]
             if not (isinstance(number, ast.Constant) and number.value not in {0, 1}):
                 raise Differs(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")

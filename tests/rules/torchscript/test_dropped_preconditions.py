@@ -244,3 +244,10 @@ def test_the_assertion_of_a_test_that_a_value_is_torchscript_goes_with_the_scrip
     assert b"isinstance" not in new_bytes(result, "tests/test_fuse.py")
     kept = analyse_files(tmp_path, files, torchscript=DROP)
     assert not [outcome.path for outcome in kept.outcomes if outcome.new_text is not None]
+
+
+@pytest.mark.parametrize(("rounding", "sure"), [(", rounding_mode='floor'", True), ("", False)])
+def test_a_division_by_one_that_rounds_is_the_same_for_bools(rounding: str, sure: bool, tmp_path: Path) -> None:
+    body = f"@torch.jit.script\ndef f(x: torch.Tensor):\n    return torch.div(x, 1{rounding})\n"
+    (finding,) = findings(tmp_path, {"a.py": HEAD + body}, "TL102")
+    assert (finding.safety is Safety.SAFE) == sure
