@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
-from torchlift.dependencies.assignments import assignments
 from torchlift.dependencies.commands import is_command
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
@@ -128,6 +127,8 @@ def filled_image(view: TextView, name: str, span: Span, stage: int = -1) -> Imag
     used = {match["name"] for match in _FILLED.finditer(name)} if view.kind in {"dockerfile", "shell"} else set()
     if not used:
         return None
+    from torchlift.dependencies.assignments import assignments  # few names have variables in them
+
     # A FROM sees what ARG says above all of them
     first = stages(view)[0] if view.kind == "dockerfile" else span.start
     given = {item.name: item for item in reversed(assignments(view)) if item.name in used and item.span.start < first}
