@@ -45,8 +45,13 @@ _BASES = (
 _ASKING = frozenset({"isinstance", "issubclass", "hasattr", "type", "callable", "print", "super"})
 
 
+Wanted = Callable[[ModuleView, ast.AST], bool]
+Step = tuple[Found | None, int, tuple[str, ...]]
+"""What comes of a name: such a place or an unknown one, how many calls there are, and the names that these are found by."""
+
+
 def called_where(
-    view: ModuleView, node: ast.AST, project: Project, wanted: Callable[[ModuleView, ast.AST], bool]
+    view: ModuleView, node: ast.AST, project: Project, wanted: Wanted, step: Callable[[Project, str], Step]
 ) -> Found | None:
     """A caller, close or far, that stands where `wanted` says yes, or why that cannot be excluded; None if none does.
 
@@ -55,41 +60,47 @@ def called_where(
         node: the function, or a place in it.
         project: the project.
         wanted: whether a place is such a place.
+        step: `step_from` with the same `wanted`; functions of a project share most of the names that lead to them.
     """
     search = _Search(project, wanted)
-    search.start = view.path
     search.around(view, node)
-    return search.run()
+    return search.run(view.path, step)
+
+
+def step_from(project: Project, name: str, wanted: Wanted) -> Step:
+    """What comes of all places where a function or class of that name may be meant."""
+    search = _Search(project, wanted)
+    for path in project.files_holding(name):
+        view = project.view(path)
+        for node in list(_named(view, name, project.data(path))) if view is not None and search.found is None else ():
+            search.occurrence(view, node)
+    return search.found, search.calls, tuple(search.names)
 
 
 class _Search:
-    def __init__(self, project: Project, wanted: Callable[[ModuleView, ast.AST], bool]) -> None:
+    def __init__(self, project: Project, wanted: Wanted) -> None:
         self.project = project
         self.wanted = wanted
         self.names: dict[str, None] = {}
         self.found: Found | None = None
-        self.files: set[str] = set()
         self.calls = 0
-        self.start = ""
 
-    def run(self) -> Found | None:
+    def run(self, start: str, step: Callable[[Project, str], Step]) -> Found | None:
         done = 0
+        files: set[str] = set()
         while self.found is None and done < len(self.names):
             name = list(self.names)[done]
             done += 1
             paths = self.project.files_holding(name)
-            self.files.update(paths)
-            if done > _MOST_NAMES or len(self.files) > _MOST_FILES:
+            files.update(paths)
+            if done > _MOST_NAMES or len(files) > _MOST_FILES:
                 self.unknown_at(paths[0] if paths else "", 1)
                 break
-            for path in paths:
-                view = self.project.view(path)
-                if view is None or self.found is not None:
-                    continue
-                for node in list(_named(view, name, self.project.data(path))):
-                    self.occurrence(view, node)
+            self.found, calls, names = self.project.once(step, name)
+            self.calls += calls
+            self.names |= dict.fromkeys(names)
         if self.names and not self.calls and self.found is None:
-            self.unknown_at(self.start, 1)
+            self.unknown_at(start, 1)
         return self.found
 
     def unknown_at(self, path: str, line: int) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
-from torchlift.rules.analysis.places.possible_callers import Found, called_where
+from torchlift.rules.analysis.places.possible_callers import Found, Step, called_where, step_from
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.project.installable import packaging_of
 from torchlift.rules.analysis.project.same_program import in_one_program
@@ -91,7 +91,7 @@ def autocast_doubt(
     for home, call in calls if calls is not None else ():
         if _casts_around(home, call):
             return f"{home.path}:{getattr(call, 'lineno', 1)} calls it under autocast, {_UNDER}"
-        found = called_where(home, call, project, _casts_around)
+        found = called_where(home, call, project, _casts_around, _step)
         if found is not None and (doubt := _of(project, home.path, places, found)) is not None:
             return doubt
     return _near(project, view.path, places) if calls is None else None
@@ -106,7 +106,7 @@ def _autocast_around(project: Project, view: ModuleView, node: ast.AST | None) -
         return near
     if isinstance(node, ast.FunctionDef) and not chooses_dtypes(view, node, project):
         return None
-    found = called_where(view, node, project, _casts_around)
+    found = called_where(view, node, project, _casts_around, _step)
     return _of(project, view.path, places, found) if found is not None else None
 
 
@@ -119,6 +119,10 @@ def _near(project: Project, path: str, places: Sequence[str]) -> str | None:
     """A clause about the first place with autocast that a program with this file may load."""
     place = next((one for one in places if in_one_program(project, path, one.rpartition(":")[0])), None)
     return f"{place} prepares or uses autocast, {_UNDER}" if place is not None else None
+
+
+def _step(project: Project, name: str) -> Step:
+    return step_from(project, name, _casts_around)
 
 
 def _casts_around(view: ModuleView, node: ast.AST) -> bool:

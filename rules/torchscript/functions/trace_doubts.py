@@ -6,7 +6,7 @@ import ast
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
-from torchlift.rules.analysis.places.possible_callers import called_where
+from torchlift.rules.analysis.places.possible_callers import Step, called_where, step_from
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.compiled_context import symbolic_trace
 from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer
@@ -78,4 +78,12 @@ def trace_doubts(
 
 def _may_be_traced(project: Project, view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether a module's `forward`, or what is handed on, may call a function: a trace runs nothing else."""
-    return called_where(view, node, project, lambda home, at: False) is not None
+    return called_where(view, node, project, _nowhere, _step) is not None
+
+
+def _step(project: Project, name: str) -> Step:
+    return step_from(project, name, _nowhere)
+
+
+def _nowhere(_view: ModuleView, _node: ast.AST) -> bool:
+    return False
