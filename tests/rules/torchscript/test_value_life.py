@@ -81,7 +81,7 @@ NOT_SAFE = {
     "a frozen value used with gradients": (
         {"a.py": HEAD + f"model = torch.jit.freeze({TRACE})\ny = model(torch.ones(2, 3))\n"}, "needed no gradient"),
     "a traced lambda around a module": (
-        {"a.py": HEAD + "model = torch.jit.trace(lambda x: net(x), torch.rand(4, 3))\n"}, "parameters as constants"),
+        {"a.py": HEAD + "model = torch.jit.trace(lambda x: net(x), torch.rand(4, 3))\n"}, "takes no parameters that need gradients"),
     "a function around a module": (
         {"a.py": HEAD + "def entry(x):\n    return net(x)\n\n\nmodel = torch.jit.trace(entry, torch.rand(4, 3))\n"}, "`net`"),
     "more inputs than the lambda takes": (
