@@ -188,7 +188,7 @@ ROWS = (
     ),
     KnownError(
         id="missing-library",
-        pattern=r"lib\w{1,60}\.so(\.\d{1,4}){0,4}: cannot open shared object",
+        pattern=r"lib(?!cudnn)\w{1,60}\.so(\.\d{1,4}){0,4}: cannot open shared object",
         cause="A library that torch was built with is not installed or not found",
         remedy="Reinstall torch with its dependencies (without --no-deps)",
         checks=("missing-libraries",),
