@@ -71,9 +71,10 @@ def step_from(project: Project, name: str, wanted: Wanted) -> Step:
     """What comes of all places where a function or class of that name may be meant."""
     search = _Search(project, wanted)
     for path in project.files_holding(name):
-        view = project.view(path)
-        for node in list(_named(view, name, project.data(path))) if view is not None and search.found is None else ():
-            search.occurrence(view, node)
+        view = project.view(path) if search.found is None else None
+        if view is not None:
+            for node in list(_named(view, name, project.data(path))):
+                search.occurrence(view, node)
     return search.found, search.calls, tuple(search.names)
 
 
