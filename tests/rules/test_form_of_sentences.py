@@ -24,14 +24,14 @@ _NEVER = {
 _DECLARED = {"RULE", "EXAMPLES", "SOURCES", "_SOURCES"}
 
 
-@pytest.mark.parametrize("never", _NEVER)
-def test_no_rule_claims_what_it_cannot_know(never: str) -> None:
+def test_no_rule_claims_what_it_cannot_know() -> None:
     (folder,) = torchlift.rules.__path__
     said = [
         (path, text) for path in sorted(Path(folder).rglob("*.py")) for text in _texts(ast.parse(path.read_bytes()))
     ]
     assert len(said) > 2000
-    assert [(path.name, text) for path, text in said if re.search(never, text)] == [], _NEVER[never]
+    for never, why in _NEVER.items():
+        assert [(path.name, text) for path, text in said if re.search(never, text)] == [], why
 
 
 def _texts(node: ast.AST) -> Iterator[str]:
