@@ -1,4 +1,4 @@
-"""Tests that start torch again and again pass once for the same files: `fixtures/noted_tests.tsv` says with which they did.
+"""Tests that start torch or Python again and again pass once for the same files: `fixtures/noted_tests.tsv` says with which they did.
 
 A whole run leaves out a file of tests as long as nothing has changed that it depends on: itself, what it imports and what
 that imports, what it reads and its commands run (`BESIDE`), the data beside all of these, and the releases of Python and
@@ -45,6 +45,12 @@ BESIDE: dict[str, tuple[str, ...]] = {
     "tests/record/test_record": (*_COMMAND, "src/torchlift/at_start", "record", "testing"),
     "tests/record/test_watched_functions.py": (*_COMMAND, "src/torchlift/at_start", "record", "testing"),
     "tests/convert/": (*_COMMAND, "src/torchlift/at_start", "convert", "record", "testing"),
+    "tests/migrate/test_verify": (*_COMMAND, "migrate", "rules", "src/torchlift", "record", "testing"),
+    "tests/rules/api/test_api_table.py": ("src/torchlift/api_changes", "scripts"),
+    "tests/rules/behaviour/test_behaviour_changes.py": ("rules/behaviour",),
+    "tests/rules/cpp/test_cpp_facts.py": ("rules/cpp", "scripts"),
+    "tests/rules/distributed/test_p2p_": ("rules/distributed", "rules/analysis"),
+    "tests/rules/torchscript/test_data_branches.py": ("rules/torchscript", "rules/analysis"),
     "tests/doctor/test_broken_torch.py": _DOCTOR,
     "tests/doctor/test_burn_faults.py": _DOCTOR,
     "tests/doctor/test_burn_verdict.py": _DOCTOR,
