@@ -275,4 +275,21 @@ ROWS = (
         sources=(UNREAD,),
         likely=True,
     ),
+    KnownError(
+        id="preload-ignored",
+        pattern=r"object '(?P<library>[^'\n]{1,200})' from (?P<place>LD_PRELOAD|/etc/ld\.so\.preload) cannot be preloaded",
+        cause="{place} names {library}, which the system's loader cannot open: every program says so when it starts, and goes on without it",
+        remedy="Install that library (Debian and Ubuntu: libjemalloc2, libtcmalloc-minimal4), name it by its full path (ldconfig -p | grep NAME), or take it out of {place}; a script that reads what a program prints may choke on the line",
+        checks=("preloaded-libraries",),
+        says=(
+            "ERROR: ld.so: object '/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4' from LD_PRELOAD cannot be preloaded (cannot open shared object file): ignored.",
+            "ERROR: ld.so: object '/' from LD_PRELOAD cannot be preloaded (cannot read file data): ignored.",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 180983, "2026-04-21"),
+            thread("pytorch/xla", 3669, "2022-06-28"),
+            thread("mit-han-lab/temporal-shift-module", 207, "2021-11-20"),
+        ),
+        level="warning",
+    ),
 )

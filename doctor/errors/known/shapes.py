@@ -240,4 +240,17 @@ ROWS = (
         "RuntimeError: Expected floating point type for target with class probabilities, got Long",
         sources=(_NATIVE,),
     ),
+    of_the_program(
+        "float8-sizes",
+        r"Expected (trailing dimension of mat1|both dimensions of mat2|mat2 shape) to be divisible by 16",
+        "Tensor cores multiply float8 in blocks: sizes of the two matrices have to be multiples of 16, and one of this layer or batch is not",
+        "torchao: Float8LinearConfig(pad_inner_dim=True), or module_filter_fn leaves such layers (heads with few classes, LoRA, odd vocabularies) in bfloat16; in your own code pad with zeros and cut the result; several GPUs split a size among them",
+        "RuntimeError: Expected trailing dimension of mat1 to be divisible by 16 but got mat1 shape: (16x17).",
+        "RuntimeError: Expected both dimensions of mat2 to be divisible by 16 but got torch.Size([768, 2])",
+        sources=(
+            thread("pytorch/ao", 571, "2024-07-30"),
+            thread("pytorch/ao", 4106, "2026-03-18"),
+            thread("hpcaitech/ColossalAI", 6390),
+        ),
+    ),
 )
