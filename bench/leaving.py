@@ -5,7 +5,8 @@ as a report, then in place, once with the safe fixes and once with `--unsafe-fix
 is left is counted by a run without them, so that an answer of the user counts only by what it changed in the code.
 
 Roots are the findings that make, run or write TorchScript; hints are those that speak to its compiler. Exit code 1 when
-a run failed: torchlift stopped, left a file out, or changed a file so that it no longer parses.
+a run failed: torchlift stopped, left a file out, changed a file so that it no longer parses, or changes something
+when the same command runs a second time.
 
 The projects it was measured on stand in `leaving.tsv`; the half "held" was not looked at before the rules were done.
 """
@@ -135,6 +136,7 @@ def leave(program: str, folder: Path, scratch: Path, options: list[str]) -> Resu
         run = migrate(program, repository, *RULES, *options, *flags, "--output-format", "json")
         report = checked(mode, run, problems)
         efforts[mode] = effort(repository, folder, start, report, problems)
+        problems += again(program, repository, [*options, *flags])
         left[mode] = look(program, repository, [], problems)
         git(repository, "reset", "--quiet", "--hard")
         git(repository, "clean", "--quiet", "-d", "-x", "--force")
@@ -184,6 +186,14 @@ def effort(
         if plus != "-":
             added, removed = added + int(plus), removed + int(minus)
     return Effort(report["summary"].get("fixed", 0), len(paths), added, removed)
+
+
+def again(program: str, repository: Path, options: list[str]) -> list[str]:
+    """A second run of the same command must change nothing: sentences about each file that it does change."""
+    first = snapshot(repository)
+    run = migrate(program, repository, *RULES, *options, "--allow-dirty")
+    paths = changed(first, snapshot(repository))
+    return [*complaints("again", run), *(f"{path}: a second run changes it again" for path in paths)]
 
 
 def count(kind: re.Pattern[str], findings: Iterable[dict[str, Any]]) -> int:

@@ -44,7 +44,8 @@ def tidied(project: Project, before: ModuleView, new: SourceText) -> SourceText:
         if _lost_its_tests(project, before, view):
             return replace(new, text="")
         if before.tree.body and not view.tree.body:
-            return replace(new, text=new.text.strip("\n") + "\n" if is_named_elsewhere(project, before) else "")
+            needed = is_named_elsewhere(project, before, in_documents=False)
+            return replace(new, text=new.text.strip("\n") + "\n" if needed else "")
         found = [rewrites for key, rewrites in _shapes(project, view) if key not in known]
         agreed = agree(found, lambda rewrites: build_edits(view, rewrites))  # noqa: B023 - it is called in this round
         if not agreed.edits:

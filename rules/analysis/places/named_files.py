@@ -5,15 +5,34 @@ from __future__ import annotations
 from torchlift.project import Project
 from torchlift.view import ModuleView
 
+_DOCUMENTS = (".md", ".rst")
 _FOUND_BY_THEMSELVES = frozenset({"__main__", "conftest", "setup"})
 
 
-def is_named_elsewhere(project: Project, view: ModuleView) -> bool:
-    """Whether another file of the project names a file, a command or an entry point among them, or it may be found without its name."""
-    stem = view.path.rpartition("/")[2].removesuffix(".py")
+def is_named_elsewhere(project: Project, view: ModuleView, *, in_documents: bool = True) -> bool:
+    """Whether another file of the project names a file, a command or an entry point among them, or it may be found without its name.
+
+    Documents count unless `in_documents` is false.
+    """
+    stem = _stem(view)
     return (
         view.is_package
         or stem in _FOUND_BY_THEMSELVES
         or any(path != view.path for path in project.files_holding(stem, whole=True))
-        or bool(project.mentions(stem, (view.path,)))
+        or any(in_documents or not _is_document(place) for place in project.mentions(stem, (view.path,)))
     )
+
+
+def documents_naming(project: Project, view: ModuleView) -> list[str]:
+    """`path:line` of the places in documents that name a file, as one or as a module."""
+    names = (f"{_stem(view)}.py", f"-m {view.path.removesuffix('.py').replace('/', '.')}")
+    found = (place for places in project.places(names).values() for place in places)
+    return [place for place in dict.fromkeys(found) if _is_document(place)]
+
+
+def _is_document(place: str) -> bool:
+    return place.rpartition(":")[0].lower().endswith(_DOCUMENTS)
+
+
+def _stem(view: ModuleView) -> str:
+    return view.path.rpartition("/")[2].removesuffix(".py")

@@ -1,4 +1,4 @@
-"""A program that does nothing but write TorchScript: where nobody loads that any more, the whole file may go."""
+"""A program that does nothing but write TorchScript: where nothing of the project loads any, the whole file may go."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from torchlift.finding import DeleteStatement, Finding, Fix, Safety
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.analysis.places.named_files import is_named_elsewhere
+from torchlift.project import Project
+from torchlift.rules.analysis.places.named_files import documents_naming, is_named_elsewhere
 from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_readers
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.view import ModuleView, Use
@@ -20,12 +22,14 @@ _ONLY_MAKES = frozenset(
     "print len range str int float bool list tuple dict set zip enumerate sorted min max sum super isinstance getattr hasattr "
     "info warning debug basicConfig getLogger ArgumentParser add_argument add_argument_group add_mutually_exclusive_group "
     "parse_args parse_known_args format join split strip replace lower upper items keys values get append extend deepcopy "
-    "makedirs mkdir dirname basename splitext exists abspath expanduser resolve joinpath with_suffix Path eval to cuda cpu float "
+    "update next iter __init__ glob listdir safe_load makedirs mkdir dirname basename splitext exists abspath expanduser resolve joinpath with_suffix Path eval to cuda cpu float "
     "half double bfloat16 requires_grad_ state_dict load_state_dict parameters modules named_parameters children no_grad "
     "inference_mode set_grad_enabled manual_seed device is_available rand randn randint zeros ones full empty arange tensor "
     "zeros_like ones_like size view reshape permute transpose unsqueeze squeeze contiguous detach numel "
     "script trace freeze optimize_for_inference".split()
 )
+# What nobody takes the result of does something, whatever its name says, but for what fills a module or settings from a file.
+_FILLS = lazy_pattern(r"load(?:_|$)")
 _MAKES = lazy_pattern(r"(?:get|build|create|load|make|parse|read|from)(?:_|$)|_?[A-Z]\w*[a-z]")
 _MAKERS = frozenset({"torch.jit.script", "torch.jit.trace", "torch.jit.freeze"})
 
@@ -37,7 +41,11 @@ def or_whole_file(found: Iterator[Finding], use: Use, context: Context) -> Itera
             yield finding
             continue
         view = context.view
-        about = f"{view.path} does nothing but write TorchScript, and nothing else in the project names it: whoever runs it by hand misses it"
+        named = ", ".join(documents_naming(context.project, view))
+        about = (
+            "this file does nothing but write TorchScript, and no code of the project names it or loads any: "
+            f"whoever runs it by hand misses it{f', and it is named in {named}' * bool(named)}"
+        )
         rewrites = tuple(DeleteStatement(view.span(statement)) for statement in view.tree.body)
         fix = Fix("Delete the file", Safety.UNSAFE, rewrites)
         yield replace(finding, help=f"Needs review: {about}.", fix=fix, waits_for="")
@@ -45,7 +53,7 @@ def or_whole_file(found: Iterator[Finding], use: Use, context: Context) -> Itera
 
 def _only_writes(context: Context) -> bool:
     view = context.view
-    if is_test_file(view.path) or view.is_package or not any(map(_is_guard, view.tree.body)) or _is_needed(context):
+    if is_test_file(view.path) or view.is_package or not any(map(_is_run, view.tree.body)) or _is_needed(context):
         return False
     calls = [node for node in walk(view.tree) if isinstance(node, ast.Call)]
     saves = [call for call in calls if _writes(view, call)]
@@ -53,16 +61,31 @@ def _only_writes(context: Context) -> bool:
     return bool(saves) and not any(_does_more(view, call, own) for call in calls if call not in saves)
 
 
-def _is_guard(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and ast.unparse(statement.test) == "__name__ == '__main__'"
+def _is_run(statement: ast.stmt) -> bool:
+    """Whether a statement of the file itself is what only a program has: the guard, or the reading of its arguments."""
+    match statement:
+        case ast.If(test=test):
+            return ast.unparse(test) == "__name__ == '__main__'"
+        case ast.Assign(value=ast.Call(func=ast.Attribute(attr="parse_args"))):
+            return True
+    return False
 
 
 def _is_needed(context: Context) -> bool:
-    """Whether another file of the project names the file, or it may be imported as part of a package."""
+    """Whether other code names the file or loads what it may have written, or it may be imported as part of a package."""
     view, project = context.view, context.project
     folder = view.path.rpartition("/")[0]
     packaged = bool(folder) and project.view(f"{folder}/__init__.py") is not None
-    return packaged or is_named_elsewhere(project, view)
+    return packaged or is_named_elsewhere(project, view, in_documents=False) or project.once(_is_loaded)
+
+
+def _is_loaded(project: Project) -> bool:
+    """Whether anything in the project loads TorchScript, in whatever language and from whatever file."""
+    views = (project.view(path) for path in project.files_holding("jit"))
+    loads = frozenset({"torch.jit.load"})
+    return bool(foreign_readers(project)) or any(
+        next(iter(view.uses(loads)), None) for view in views if view is not None
+    )
 
 
 def _writes(view: ModuleView, call: ast.Call) -> bool:
@@ -80,5 +103,15 @@ def _writes(view: ModuleView, call: ast.Call) -> bool:
 def _does_more(view: ModuleView, call: ast.Call, own: set[str]) -> bool:
     """Whether a call may do something that is wanted besides; functions of the file are read with it."""
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    # What nobody takes the result of does something, whatever its name says.
-    return called not in _ONLY_MAKES | own and (_MAKES.match(called) is None or isinstance(view.parent(call), ast.Expr))
+    if getattr(view.function_of(call), "name", "") == "forward":
+        return False  # it computes what is written
+    if called == "open":
+        return not _only_reads(call)
+    makes = _FILLS if isinstance(view.parent(call), ast.Expr) else _MAKES
+    return called not in _ONLY_MAKES | own and makes.match(called) is None
+
+
+def _only_reads(call: ast.Call) -> bool:
+    """Whether `open(...)` opens a file to read it."""
+    modes = [*call.args[1:2], *(word.value for word in call.keywords if word.arg == "mode")]
+    return all(isinstance(mode, ast.Constant) and mode.value in {"r", "rb", "rt"} for mode in modes)

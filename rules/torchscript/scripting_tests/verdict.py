@@ -9,6 +9,7 @@ from torchlift.finding import DeleteStatement, Elsewhere, Finding, Fix, Group, R
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.places.attached_comments import comments_above
+from torchlift.rules.analysis.places.never_run import is_skipped
 from torchlift.rules.analysis.places.purpose import (
     is_benchmark,
     is_called_test,
@@ -118,7 +119,9 @@ def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
     speaks = _speaks_of_scripting(context.view, function)
     runs = _runs(reduction, same) and not speaks
     checks = [one for one in reduction.checks if not (speaks and may_only_run(one, values))]
-    if (checks or runs) and not (_has_to_fail(function) and not any(map(asserts, reduction.kept))):
+    idle = is_skipped(context.view, function) and made_alike(values, reduction.kept) is not None
+    hollow = _has_to_fail(function) and not any(map(asserts, reduction.kept))
+    if (checks or runs) and not (idle or hollow):
         return _edited(values, same, reduction)
     verdict = _deleted(context, function, values)
     return verdict if checks == reduction.checks or verdict is None else _with_calls(verdict, context, function)
@@ -390,6 +393,9 @@ def _deleted(
         return WholeVerdict(about, sure, groups)
     if intent.tests == "delete":
         return WholeVerdict("It tests nothing but scripting.", sure, groups)
+    if is_skipped(view, function):
+        about = f"`{function.name}` is skipped in every run, and a successor would be, too"
+        return WholeVerdict(f"Needs review: {about}.", replace(sure, safety=Safety.UNSAFE), groups)
     if (looked := _looked_at(values)) is not None:
         about = "which plain code does not have: say what has to hold without it"
         advice = f'line {looked.lineno} looks at `.{looked.attr}`, {about}. `tests = "delete"` deletes such tests'

@@ -94,3 +94,50 @@ def test_two_tests_are_not_given_one_name(tmp_path: Path) -> None:
     again = text[text.index("    def test_jit_small") :].replace("test_jit_small", "test_jit_trace_small")
     new, _ = changed(tmp_path, files() | {"test_net.py": f"{text}\n{again}"})
     assert "def test_jit_small" in new and "def test_jit_trace_small" in new
+
+
+SKIPPED = """\
+import pytest
+
+
+def double(x):
+    return 2 * x
+
+
+class TestDouble:
+    {mark}
+    def test_jit_small(self):
+        {script}
+        x = torch.rand(2)
+        {check}
+
+    def test_other(self):
+        assert len("ab") == 2
+"""
+SCRIPT = "op_jit = torch.jit.script(double)"
+CHECK = "torch.testing.assert_close(op_jit(x), double(x))"
+
+
+@pytest.mark.parametrize(
+    ("script", "check"),
+    [
+        (SCRIPT, CHECK),
+        (
+            f"x = torch.rand(2)\n        {SCRIPT}\n        traced = torch.jit.trace(op_jit, (x,))",
+            "actual = traced(x)\n        expected = double(x)\n        torch.testing.assert_close(actual, expected)",
+        ),
+    ],
+)
+def test_a_test_that_never_runs_gets_no_successor(script: str, check: str, tmp_path: Path) -> None:
+    mark = '@pytest.mark.skip("union types")'
+    new, said = changed(tmp_path, {"test_net.py": body(SKIPPED.format(mark=mark, script=script, check=check))})
+    assert "test_jit_small" not in new
+    assert "compile" not in new
+    assert "def test_other" in new
+    assert "Needs review: `test_jit_small` is skipped in every run" in said
+
+
+def test_a_test_that_only_some_machines_skip_gets_a_successor(tmp_path: Path) -> None:
+    mark = '@pytest.mark.skipif(torch.cuda.is_available(), reason="slow")'
+    new, _ = changed(tmp_path, {"test_net.py": body(SKIPPED.format(mark=mark, script=SCRIPT, check=CHECK))})
+    assert "op_compiled = torch.compile(double)" in new

@@ -23,7 +23,19 @@ STAYS = {
         {"tools/to_ts.py": PROGRAM.replace("print('done')", "torch.onnx.export(net, (args,), 'net.onnx', dynamo=True)")},
         True,
     ),
-    "README names it": ({"tools/to_ts.py": PROGRAM, "README.md": "Run `python tools/to_ts.py net.ts`.\n"}, True),
+    "another file loads TorchScript": ({"tools/to_ts.py": PROGRAM, "run.py": "import torch\n\nnet = torch.jit.load(path)\n"}, True),
+    "C++ loads TorchScript": (
+        {"tools/to_ts.py": PROGRAM, "run.cpp": '#include <torch/script.h>\nauto net = torch::jit::load(argv[1]);\n'},
+        True,
+    ),
+    "it writes another file, too": (
+        {"tools/to_ts.py": PROGRAM.replace("print('done')", "with open('net.json', 'w') as file:\n        file.close()")},
+        True,
+    ),
+    "it opens a file as it is told": (
+        {"tools/to_ts.py": PROGRAM.replace("print('done')", "print(open('net.json', args.mode))")},
+        True,
+    ),
     "another file imports it": ({"tools/to_ts.py": PROGRAM, "b.py": "from tools.to_ts import main\n\nmain()\n"}, True),
     "make runs it as a module": ({"tools/to_ts.py": PROGRAM, "Makefile": "net.ts:\n\tpython -m tools.to_ts net.ts\n"}, True),
     "an import of several lines names it": ({"tools/to_ts.py": PROGRAM, "b.py": "from tools import (\n    to_ts,\n)\n\nto_ts.main()\n"}, True),
@@ -40,6 +52,20 @@ def test_a_program_that_only_writes_torchscript_is_offered_for_removal(tmp_path:
     result = analyse_files(tmp_path, {"tools/to_ts.py": PROGRAM}, unsafe=True, torchscript=DROP)
     (finding,) = [one for one in all_findings(result) if one.code == "TL101"]
     assert finding.safety is Safety.UNSAFE and "does nothing but write TorchScript" in (finding.help or "")
+    assert new_bytes(result, "tools/to_ts.py") == b""
+
+
+SCRIPT = PROGRAM.replace("def main():\n", "").replace("\n    ", "\n").partition("\n\n\nif __name__")[0] + "\n"
+
+
+@pytest.mark.parametrize(
+    "program", [PROGRAM, SCRIPT, PROGRAM.replace("print('done')", "print(open('notes.txt').read())")]
+)
+def test_documents_that_name_it_are_named(program: str, tmp_path: Path) -> None:
+    files = {"tools/to_ts.py": program, "README.md": "# Net to_ts\n\nRun `python tools/to_ts.py net.ts`.\n"}
+    result = analyse_files(tmp_path, files, unsafe=True, torchscript=DROP)
+    (finding,) = [one for one in all_findings(result) if one.code == "TL101"]
+    assert (finding.help or "").endswith("it is named in README.md:3.")
     assert new_bytes(result, "tools/to_ts.py") == b""
 
 
