@@ -1,8 +1,9 @@
-"""Whether a function computes anything for which autocast, eager or TorchScript's own, chooses a dtype.
+"""Whether a function computes anything for which TorchScript chooses a dtype under autocast that Python does not.
 
-Autocast casts the inputs of products, reductions and transcendental functions, TorchScript's pass those of `+ - * /`, too
-(torch/csrc/jit/passes/autocast.cpp and https://docs.pytorch.org/docs/2.13/amp.html, read 2026-11-27). What only slices, indexes,
-reshapes, compares or copies gives the same under it, compiled or not: `test_dtype_choices.py` runs it both ways.
+Autocast is at work inside of compiled code too; TorchScript's own pass adds casts to float32 for `+ - * /`, for what PyTorch
+casts on one device alone, and for nothing that changes a tensor in place (torch/csrc/jit/passes/autocast.cpp, read 2026-11-27).
+What it does not name gives the same under autocast, compiled or not, and so do products, which both cast alike:
+`test_dtype_choices.py` runs it both ways.
 """
 
 from __future__ import annotations
@@ -10,35 +11,39 @@ from __future__ import annotations
 import ast
 
 from torchlift.project import Project
+from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.analysis.values.value_of import definition_of
-from torchlift.view import ModuleView
+from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
 _MOST_CALLS = 4
-_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult, ast.Mod, ast.FloorDiv)
-# Functions of torch and methods of a tensor that autocast leaves alone.
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
+_IN_PLACE = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_NUMBERS = frozenset({"int", "float", "bool", "List[int]", "list[int]", "List[float]", "list[float]"})
+# Functions of torch and methods of a tensor that TorchScript treats as Python does under autocast.
 UNTOUCHED = frozenset(
-    """abs all amax amin any append arange argmax argmin argsort as_tensor bool broadcast_to cat ceil chunk clamp clamp_max
-    clamp_min clip clone concat contiguous copy_ cos cpu cuda detach diag diagonal dim double empty empty_like eq expand
+    """abs all amax amin any append arange argmax argmin argsort as_tensor atan baddbmm bmm bool broadcast_to cat ceil chunk clamp clamp_max
+    clamp_min clip clone concat contiguous copy_ cos cpu cuda detach diag diagonal dim double einsum empty empty_like eq erf expand
     expand_as fill_ flatten flip float floor full full_like gather ge gt half hstack index_select int is_floating_point
     isfinite isinf isnan item le logical_and logical_not logical_or logical_xor long lt masked_fill masked_fill_
-    masked_select max maximum min minimum movedim narrow ne neg new_empty new_full new_ones new_zeros nonzero numel ones ones_like permute
-    repeat repeat_interleave reshape reshape_as roll round select sign sin size sort split sqrt squeeze stack swapaxes t
-    tensor tile to topk transpose tril triu trunc type unbind unflatten unique unsqueeze view view_as vstack where zero_
+    masked_select matmul max maximum mean min minimum mm movedim mv narrow ne neg new_empty new_full new_ones new_zeros nonzero norm numel ones ones_like permute
+    relu remainder repeat repeat_interleave reshape reshape_as roll round select sigmoid sign sin size sort split sqrt squeeze stack swapaxes t tanh
+    tensor tile to topk transpose tril triu trunc type unbind unflatten unique unsqueeze var view view_as vstack where zero_
     zeros zeros_like""".split()
 )
 _BUILTINS = frozenset("abs bool enumerate float int isinstance len list max min print range tuple zip".split())
 
 
 def chooses_dtypes(view: ModuleView, node: ast.FunctionDef, project: Project, depth: int = 0) -> bool:
-    """Whether something in a function, or in what it calls, is not known to be left alone by autocast."""
+    """Whether something in a function, or in what it calls, may get other dtypes from TorchScript's autocast."""
     for child in (part for statement in node.body for part in walk(statement)):
         match child:
             case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _ARITHMETIC):
                 if not (_is_number(view, left) and _is_number(view, right)):
                     return True
             case ast.AugAssign(target=target, op=op, value=value) if isinstance(op, _ARITHMETIC):
-                if not (_is_number(view, target) and _is_number(view, value)):
+                in_place = isinstance(op, _IN_PLACE) and not _may_be_number(view, target)
+                if not in_place and not (_is_number(view, target) and _is_number(view, value)):
                     return True
             case ast.Call(func=function) if _may_choose(view, function, project, depth):
                 return True
@@ -48,7 +53,7 @@ def chooses_dtypes(view: ModuleView, node: ast.FunctionDef, project: Project, de
 
 
 def _may_choose(view: ModuleView, function: ast.expr, project: Project, depth: int) -> bool:
-    """Whether a call may compute something for which autocast chooses a dtype."""
+    """Whether a call may compute something for which TorchScript chooses another dtype."""
     name = view.certain_name(function)
     if name.startswith("torch.") or (isinstance(function, ast.Attribute) and view.resolve(function) is None):
         owner, _, last = name.rpartition(".")
@@ -60,7 +65,7 @@ def _may_choose(view: ModuleView, function: ast.expr, project: Project, depth: i
 
 
 def _is_number(view: ModuleView, node: ast.expr) -> bool:
-    """Whether an expression is a number of Python's, as far as it is written."""
+    """Whether an expression is a number of Python's, or a list of some, as far as it is written."""
     match node:
         case ast.Constant():
             return True
@@ -68,14 +73,47 @@ def _is_number(view: ModuleView, node: ast.expr) -> bool:
             return _is_number(view, operand)
         case ast.BinOp(left=left, right=right):
             return _is_number(view, left) and _is_number(view, right)
-        case ast.Subscript(value=ast.Attribute(attr="shape")) | ast.Call(func=ast.Name(id="len" | "int" | "float")):
+        case (
+            ast.Subscript(value=ast.Attribute(attr="shape"))
+            | ast.Call(func=ast.Name(id="len" | "int" | "float" | "list"))
+        ):
             return True
+        case ast.List(elts=elements):
+            return all(_is_number(view, element) for element in elements)
         case ast.Call(func=ast.Attribute(attr="size"), args=[_]) | ast.Call(func=ast.Attribute(attr="dim" | "numel")):
             return True
         case ast.Name():
             binding = view.definition(node)
-            if binding is not None and isinstance(binding.node, ast.arg) and binding.node.annotation is not None:
-                return view.text(binding.node.annotation) in {"int", "float", "bool"}
+            if binding is not None and isinstance(binding.node, ast.arg):
+                return _type_of(view, binding.node) in _NUMBERS
             if binding is not None and binding.kind == "assign" and binding.value is not None:
                 return _is_number(view, binding.value)
     return False
+
+
+def _type_of(view: ModuleView, given: ast.arg) -> str:
+    """The type of a parameter, as its annotation or a type comment says it; "" if neither does."""
+    if given.annotation is not None:
+        return view.text(given.annotation)
+    function = next((node for node in view.ancestors(given) if isinstance(node, ast.FunctionDef)), None)
+    written = comment_types(view, function) if function is not None else {}
+    return written.get(given.arg, "") if written is not None else "unknown"
+
+
+def _may_be_number(view: ModuleView, target: ast.expr) -> bool:
+    """Whether what is added to may be a number, which then becomes a new value and does not change in place."""
+    if not isinstance(target, ast.Name):
+        return not isinstance(target, ast.Subscript)
+    owner = view.scope_at(target).lookup(target.id)
+    bound = [one for one in (owner.bindings[target.id] if owner is not None else ()) if one.node is not target]
+    return not bound or any(not _is_tensor(view, one) for one in bound)
+
+
+def _is_tensor(view: ModuleView, bound: Binding) -> bool:
+    """Whether a binding is a tensor: a parameter that says nothing else, or what an operation of torch's gives."""
+    if isinstance(bound.node, ast.arg):
+        return _type_of(view, bound.node) in {"", "Tensor", "torch.Tensor"}
+    value = bound.value if bound.kind == "assign" else None
+    return isinstance(value, ast.Compare) or (
+        isinstance(value, ast.Call) and view.certain_name(value.func).startswith("torch.")
+    )

@@ -31,8 +31,8 @@ def is_rebound(view: ModuleView, node: ast.AST) -> bool:
     )
 
 
-def leaves_or_changes(view: ModuleView, made: ast.expr, function: ast.AST) -> bool:
-    """Whether a tensor that `function` makes is returned or changed in place, as far as one name of it tells."""
+def leaves(view: ModuleView, made: ast.expr, function: ast.AST) -> bool:
+    """Whether `function` gives out a tensor that it makes and does not change, as far as one name of it tells."""
     statement = view.parent(made)
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return isinstance(statement, (ast.Return, ast.Tuple, ast.List, ast.IfExp, ast.NamedExpr))
@@ -40,21 +40,21 @@ def leaves_or_changes(view: ModuleView, made: ast.expr, function: ast.AST) -> bo
     if not all(isinstance(target, ast.Name) for target in targets):
         return True
     names = {target.id for target in targets if isinstance(target, ast.Name)}
+    found = False
     for child in walk(function):
         match child:
             case ast.Name(id=name) if name in names and isinstance(child.ctx, ast.Load):
                 parent = view.parent(child)
-                if isinstance(
-                    parent, (ast.Return, ast.Tuple, ast.List, ast.Dict, ast.Assign, ast.AnnAssign, ast.IfExp)
-                ):
-                    return True
                 if isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load):
-                    return True
+                    return False
                 if isinstance(parent, ast.Attribute) and parent.attr.endswith("_"):
-                    return True
+                    return False
+                found |= isinstance(
+                    parent, (ast.Return, ast.Tuple, ast.List, ast.Dict, ast.Assign, ast.AnnAssign, ast.IfExp)
+                )
             case ast.AugAssign(target=ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name))) if name in names:
-                return True
-    return False
+                return False
+    return found
 
 
 def may_wrap(node: ast.AST, *, in_loop: bool) -> bool:

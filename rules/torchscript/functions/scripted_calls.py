@@ -26,19 +26,19 @@ from torchlift.rules.torchscript.facts.scripted_operations import (
     SIZES,
     SWITCHES,
 )
-from torchlift.rules.torchscript.functions.known_differences import leaves_or_changes
+from torchlift.rules.torchscript.functions.known_differences import leaves
 from torchlift.rules.torchscript.functions.scripted_expressions import (
     Differs,
     ExpressionReader,
     FunctionFacts,
     NotRead,
 )
-from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, parameter_kind
+from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_dtype, parameter_kind
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _MOST_CALLS = 4  # one in another; functions that call themselves end here, too
-_ARITHMETIC = frozenset({"add", "sub", "mul", "div", "true_divide"})
+_ARITHMETIC = frozenset({"add", "sub", "mul"})
 _QUESTIONS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing"})
 # Other results in half precision, other gradients.
 _DIFFERENT = frozenset({"addmm", "std", "type_as"})
@@ -167,10 +167,11 @@ class CallReader(ExpressionReader):
     def _operation(self, node: ast.Call, name: str, values: list[ast.expr]) -> str:
         """The result of a known function or method, `values` being its arguments behind the tensor."""
         kinds = [self.kind(value) for value in values]
-        rounded = any(keyword.arg == "rounding_mode" for keyword in node.keywords)  # such a division is never left out
-        if name in _ARITHMETIC and not rounded and values and kinds[0] == "int" and self.is_constant(values[0]):
+        scaled = any(keyword.arg == "alpha" for keyword in node.keywords)  # such a sum is never left out
+        if name in _ARITHMETIC and not scaled and values and kinds[0] == "int" and self.is_constant(values[0]):
             number = values[0]
-            if not (isinstance(number, ast.Constant) and number.value not in {0, 1}):
+            neutral = 1 if name == "mul" else 0
+            if not (isinstance(number, ast.Constant) and number.value != neutral):
                 raise Differs(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
         dimension = False
         for keyword in node.keywords:
@@ -225,15 +226,23 @@ class CallReader(ExpressionReader):
     def _is_computed_once(self, node: ast.Call) -> bool:
         """Whether it can be told that a factory hands out the same tensor at every call of the scripted function.
 
-        It does where all it is given are constants. That shows where the tensor leaves the function or is changed, or
-        where the project sets another default for new tensors.
+        It does where all it is given are constants (a dtype that a tensor has is none) and nothing changes it in the function
+        (run on torch 2.13.0, 2026-11-27). That shows where the tensor leaves the function, or where the project sets another
+        default for new tensors.
         """
         values = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if not all(isinstance(value, ast.Constant) or self.kind(value) in {"dtype", "device"} for value in values):
+        if not all(map(self._is_fixed, values)):
             return False
-        return leaves_or_changes(self.view, node, self.node) or any(
-            self.project.files_holding(word) for word in _DEFAULTS
-        )
+        return leaves(self.view, node, self.node) or any(self.project.files_holding(word) for word in _DEFAULTS)
+
+    def _is_fixed(self, value: ast.expr) -> bool:
+        """Whether a value is written with nothing but constants, a dtype or a device among them."""
+        if isinstance(value, (ast.List, ast.Tuple)):
+            return all(map(self._is_fixed, value.elts))
+        if isinstance(value, ast.Call):
+            return self.view.certain_name(value.func) == "torch.device" and all(map(self._is_fixed, value.args))
+        number = value.operand if isinstance(value, ast.UnaryOp) else value
+        return isinstance(number, ast.Constant) or is_dtype(self.view.certain_name(value))
 
     def _project_function(self, node: ast.Call) -> str:
         """The result of a function of the project, which scripting compiled together with its caller."""

@@ -361,14 +361,16 @@ class ExpressionReader(ABC):
             raise Differs(reason) if may_wrap(node, in_loop=self.loops > 0) else NotRead(reason)
 
     def identity(self, node: ast.AST, op: ast.operator, left: str, right: str, number: ast.expr) -> None:
-        """`x * 1` and `x + 0` turn a tensor of bools into one of ints, and TorchScript leaves them out."""
+        """`x * 1` and `x + 0` turn a tensor of bools into one of ints, and TorchScript leaves them out; `x / 1` stays."""
         if left != "tensor" or right != "int" or not self.is_constant(number):
             return
-        neutral = 0 if isinstance(op, (ast.Add, ast.Sub)) else 1
+        if isinstance(self.view.parent(node), ast.Return) and not self.depth:
+            return  # what a compiled function gives keeps its type
+        neutral = 1 if isinstance(op, ast.Mult) else 0
         value = number.value if isinstance(number, ast.Constant) else None
         if self.known_only and isinstance(number, ast.UnaryOp):
             return
-        if isinstance(op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) and value in {None, neutral}:
+        if isinstance(op, (ast.Add, ast.Sub, ast.Mult)) and value in {None, neutral}:
             raise Differs(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
 
     def is_constant(self, node: ast.expr) -> bool:

@@ -92,8 +92,8 @@ FOR_REVIEW = {
         "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(p: Pair, x):\n    p.x = x\n    return x\n"}),
     "random numbers that nobody reads": (
         "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    y = torch.rand_like(x)\n    return torch.rand_like(x)\n"}),
-    "a tensor made once and changed": (
-        "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    y = torch.zeros(2)\n    y += 1\n    return y\n"}),
+    "a tensor made once and handed out": (
+        "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    y = torch.zeros([2], dtype=torch.float32)\n    return y\n"}),
     "a tensor that a loop binds and changes": (
         "TL102",
         {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    for i in range(3):\n        x += 1\n        x = x * 2\n    return x\n"}),
@@ -244,10 +244,3 @@ def test_the_assertion_of_a_test_that_a_value_is_torchscript_goes_with_the_scrip
     assert b"isinstance" not in new_bytes(result, "tests/test_fuse.py")
     kept = analyse_files(tmp_path, files, torchscript=DROP)
     assert not [outcome.path for outcome in kept.outcomes if outcome.new_text is not None]
-
-
-@pytest.mark.parametrize(("rounding", "sure"), [(", rounding_mode='floor'", True), ("", False)])
-def test_a_division_by_one_that_rounds_is_the_same_for_bools(rounding: str, sure: bool, tmp_path: Path) -> None:
-    body = f"@torch.jit.script\ndef f(x: torch.Tensor):\n    return torch.div(x, 1{rounding})\n"
-    (finding,) = findings(tmp_path, {"a.py": HEAD + body}, "TL102")
-    assert (finding.safety is Safety.SAFE) == sure

@@ -1,4 +1,4 @@
-"""What autocast leaves alone: functions of such operations give the same compiled and plain, with autocast on."""
+"""Functions that give the same compiled and plain with autocast on, and operations for which TorchScript casts more."""
 
 from __future__ import annotations
 
@@ -20,15 +20,25 @@ _UNTOUCHED = {
     "a stack and its maximum": "return torch.stack((x, y)).max(dim=0)[0]",
     "another of its kind": "return half(x)",
     "roots and rounding": "return x.abs().sqrt().round()",
+    "what saturates": "return torch.relu(torch.tanh(x)).sigmoid().mean(dim=0)",
+    "a tensor changed in place": "x += y\n    x[0] *= y[0]\n    x[:, 1] -= y[:, 1]\n    return x",
+    "parts of it changed in place": "x[x > 0.5] += 1\n    x[x > 0.5] /= 2\n    return x",
+    "products of matrices": "return torch.einsum('ij,kj->ik', x, x @ y.t().mm(y))",
+    "a norm and a remainder": "return torch.norm(x % 2, dim=-1).var(0) // 1",
+    "a mask changed in place": "z = x > 0.5\n    z *= y > 0.2\n    return z",
+    "a size put together": "return torch.zeros(list(x.shape) + [3])",
+    "a number in a type comment": "return commented(x, 2)",
 }
 _CHOSEN = {
     "a product": "return x * y",
     "a sum": "return x.sum(dim=-1)",
-    "an addition in place": "x += y\n    return x",
+    "an addition to what began as a number": "z = 0.0\n    z += y\n    return z",
+    "a power in place": "x **= 2\n    return x",
     "a product in what it calls": "return twice(x)",
     "a function that nobody knows": "return torch.cross(x, y)",
 }
 _HEAD = "import torch\n\n\ndef half(x):\n    return x[::2]\n\n\ndef twice(x):\n    return x * 2\n\n\n"
+_HEAD += "def commented(x, n):\n    # type: (Tensor, int) -> Tensor\n    return x[: n * 2]\n\n\n"
 
 
 def _of(tmp_path: Path, body: str) -> bool:
@@ -41,12 +51,12 @@ def _of(tmp_path: Path, body: str) -> bool:
 
 
 @pytest.mark.parametrize("body", _UNTOUCHED.values(), ids=_UNTOUCHED)
-def test_autocast_leaves_a_function_alone_that_computes_nothing(tmp_path: Path, body: str) -> None:
+def test_a_function_gets_the_dtypes_of_python_where_torchscript_adds_no_casts(tmp_path: Path, body: str) -> None:
     assert not _of(tmp_path, body)
 
 
 @pytest.mark.parametrize("body", _CHOSEN.values(), ids=_CHOSEN)
-def test_autocast_may_choose_a_dtype_for_what_is_computed(tmp_path: Path, body: str) -> None:
+def test_torchscript_may_choose_a_dtype_for_what_is_computed(tmp_path: Path, body: str) -> None:
     assert _of(tmp_path, body)
 
 
@@ -67,7 +77,7 @@ result = different
 """
 
 
-def test_what_is_left_alone_is_the_same_scripted_and_plain_under_autocast(
+def test_such_a_function_is_the_same_scripted_and_plain_under_autocast(
     tmp_path: Path, torch_programs: TorchPrograms
 ) -> None:
     bodies = "\n\n".join(f"def f{k}(x, y):\n    {body}\n" for k, body in enumerate(_UNTOUCHED.values()))

@@ -1,0 +1,70 @@
+"""Known differences between TorchScript and Python, each run on torch beside what a finding says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from example_project import all_findings, analyse_files
+from torch_programs import TorchPrograms
+
+from torchlift.finding import Finding, Safety
+from torchlift.torchscript_intent import DROP
+
+HEAD = "import torch\n\n\n"
+
+
+def finding_of(folder: Path, plain: str) -> Finding:
+    script = plain.replace("def", "@torch.jit.script\ndef")
+    result = analyse_files(folder, {"a.py": script}, codes=frozenset({"TL102"}), torchscript=DROP)
+    (finding,) = all_findings(result)
+    return finding
+
+
+_OF_BOOLS = {
+    "a product with one": ("(x * 1) * x", False),
+    "a sum with nothing by its name": ("torch.add(x, 0) * x", False),
+    "a product with one that is the result": ("x * 1", True),
+    "a division by one": ("(x / 1) * x", True),
+    "a division by one by its name": ("torch.div(x, 1) * x", True),
+    "a division by one that rounds": ("torch.div(x, 1, rounding_mode='floor')", True),
+}
+_DTYPES = """
+import torch
+from a import f
+x = torch.tensor([True, False])
+scripted = torch.jit.script(f)
+result = all(scripted(x).dtype == f(x).dtype for _ in range(3))
+"""
+
+
+@pytest.mark.parametrize(("value", "same"), _OF_BOOLS.values(), ids=_OF_BOOLS)
+def test_bools_stay_bools_only_where_torchscript_leaves_an_operation_out(
+    value: str, same: bool, tmp_path: Path, torch_programs: TorchPrograms
+) -> None:
+    plain = HEAD + f"def f(x: torch.Tensor):\n    return {value}\n"
+    assert (finding_of(tmp_path, plain).safety is Safety.SAFE) == same
+    assert torch_programs.run(tmp_path, {"a.py": plain}, _DTYPES) == ["bool", same]
+
+
+_MADE = {
+    "handed out": ("y = torch.zeros([2], dtype=torch.float32)\n    return y", False),
+    "changed": ("y = torch.zeros(2)\n    y += 1\n    return y", True),
+    "of a dtype that comes in": ("y = torch.eye(2, dtype=x.dtype)\n    return y", True),
+}
+_TENSORS = """
+import torch
+from a import f
+scripted = torch.jit.script(f)
+kept = [scripted(torch.ones(2)) for _ in range(4)]
+result = len({tensor.data_ptr() for tensor in kept}) == 4
+"""
+
+
+@pytest.mark.parametrize(("body", "anew"), _MADE.values(), ids=_MADE)
+def test_a_tensor_is_made_once_only_where_nothing_but_constants_makes_it_and_nothing_changes_it(
+    body: str, anew: bool, tmp_path: Path, torch_programs: TorchPrograms
+) -> None:
+    plain = HEAD + f"def f(x: torch.Tensor):\n    {body}\n"
+    assert (finding_of(tmp_path, plain).safety is Safety.SAFE) == anew
+    assert torch_programs.run(tmp_path, {"a.py": plain}, _TENSORS) == ["bool", anew]
