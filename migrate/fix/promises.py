@@ -42,13 +42,16 @@ def _revealed(before: Sequence[Finding], after: Sequence[Finding], old: SourceTe
     An import that a fix adds may give a name its meaning, in code that the fix does not touch.
     """
     moves = LineMoves(old, new)
-    lines = {(finding.code, old.location(finding.span.start)[0]) for finding in before}
+    lines = Counter((finding.code, old.location(finding.span.start)[0]) for finding in before)
     said = Counter((finding.code, old.slice(finding.span)) for finding in before)
     revealed: Counter[str] = Counter()
     for finding in after:
         code, text = finding.code, new.slice(finding.span)
         now = new.location(finding.span.start)[0]
-        line = moves.before(now)[0] if moves.is_kept(now) else None
-        if (code, line) not in lines if line is not None else old.text.count(text) > said[code, text]:
+        if not moves.is_kept(now):
+            revealed[code] += old.text.count(text) > said[code, text]
+        elif lines[code, line := moves.before(now)[0]]:
+            lines[code, line] -= 1
+        else:
             revealed[code] += 1
     return revealed

@@ -39,6 +39,19 @@ def test_what_was_there_before_and_means_something_now_is_no_broken_promise() ->
     assert broken(old, [finding(old, "ger(a)", fixed=True)], new, [finding(new, "torch.qr(a)", "TL412")]) is None
 
 
+def test_more_about_a_line_that_stays_is_no_broken_promise() -> None:
+    old, new = "import torch  # old\nqr(a); x: qr\n", "import torch\nqr(a); x: qr\n"
+    said, fixed = finding(old, "qr(a)", "TL412"), finding(old, "import torch  # old", fixed=True)
+    again = [finding(new, "qr(a)", "TL412"), finding(new, "x: qr", "TL412")]
+    assert broken(old, [fixed, said], new, again) is None
+
+
+def test_a_fix_that_leaves_the_line_it_is_about_breaks_its_promise_where_more_is_said_there() -> None:
+    old, new = "import torch  # old\nqr(a); x: qr\n", "import torch\nqr(a); x: qr\n"
+    again = [finding(new, "qr(a)", "TL412"), finding(new, "x: qr", "TL412")]
+    assert broken(old, [finding(old, "qr(a)", "TL412", fixed=True)], new, again) is not None
+
+
 def test_a_second_finding_about_the_same_text_is_counted() -> None:
     old, new = "x = ger(a)\ny = ger(a)\n", "x = ger(a)\ny = outer(a)\n"
     second = Finding("TL401", "a.py", Span(old.rindex("ger"), len(old) - 1), "m", Severity.WARNING)
