@@ -76,8 +76,23 @@ class NotebookDocument(PythonDocument):
         kept = self.notebook.kept_spans
         if any(edit.span.overlaps(span) for edit in in_python for span in kept):
             raise CannotEdit("it would change what IPython runs, or move code from one cell to another.")
-        edits = [*in_python, *text_edits(self.commands, in_commands)]
+        edits = [*self._with_empty_cells(in_python), *text_edits(self.commands, in_commands)]
         return sorted(edits, key=lambda edit: (edit.span.start, edit.span.end))
+
+    def _with_empty_cells(self, edits: Sequence[TextEdit]) -> list[TextEdit]:
+        """Edits that leave a line of a cell of which nothing is left: the lines between cells are told apart by it."""
+        kept = list(edits)
+        for cell in self.notebook.cells[:-1]:
+            line = self.notebook.first_line(cell.number)
+            text = Span(
+                *(self.notebook.line_starts[number - 1] for number in (line, self.notebook.part(line).last + 1))
+            )
+            inside = [edit for edit in edits if text.contains(edit.span)]
+            gone = sum(edit.span.end - edit.span.start for edit in inside)
+            if inside and gone == text.end - text.start and not any(edit.text for edit in inside):
+                last = inside[-1]
+                kept[kept.index(last)] = replace(last, span=Span(last.span.start, last.span.end - 1))
+        return kept
 
     def _is_command(self, rewrite: Rewrite) -> bool:
         return isinstance(rewrite, ReplaceText) and MARK in self.notebook.line(
@@ -95,7 +110,8 @@ class NotebookDocument(PythonDocument):
         tidied = super().tidied(new)
         assert isinstance(tidied, NotebookSource)
         assert isinstance(new, NotebookSource)
-        return tidied if tidied.kept_lines == new.kept_lines else new
+        apart = tidied.cell_texts(tidied.text) is not None
+        return tidied if apart and tidied.kept_lines == new.kept_lines else new
 
     def problem_with(self, edits: Sequence[TextEdit], new: SourceText) -> str | None:
         """Why `new` must not be written: as Python, as commands, or because the notebook would not read back as it."""
@@ -111,5 +127,4 @@ class NotebookDocument(PythonDocument):
         kept = self.notebook.kept_spans
         commands = [edit for edit in edits if any(edit.span.overlaps(span) for span in kept)]
         problem = problem_with_text(self.commands, commands, new.commands) if commands else None
-        python = [edit for edit in edits if edit not in commands]
-        return problem or super().problem_with(python, new)
+        return problem or super().problem_with(edits, new)

@@ -28,8 +28,9 @@ def text_edits(view: TextView, rewrites: Iterable[Rewrite]) -> list[TextEdit]:
     """Non-overlapping edits, in order, that carry out all `rewrites`.
 
     Raises:
-        CannotEdit: two contradict each other, or one is for Python only or holds a line break.
+        CannotEdit: two contradict each other, one is for Python only or holds a line break, or the file's own parser refuses it.
     """
+    _check_readable(view)
     found: dict[tuple[int, int, str], TextEdit] = {}
     for rewrite in rewrites:
         if not isinstance(rewrite, ReplaceText):
@@ -40,7 +41,36 @@ def text_edits(view: TextView, rewrites: Iterable[Rewrite]) -> list[TextEdit]:
     edits = [found[key] for key in sorted(found)]
     if any(second.span.start < first.span.end or second.span == first.span for first, second in pairwise(edits)):
         raise CannotEdit("another fix changes the same words; run torchlift again.")
+    for line in view.lines if view.kind == "requirements" else ():
+        if any(line.span().contains(edit.span) for edit in edits) and (reason := _no_requirement(line.text)):
+            raise CannotEdit(f"`{line.text.strip()}` is no requirement ({reason}).")
     return edits
+
+
+def _check_readable(view: TextView) -> None:
+    try:
+        if view.kind == "toml":
+            parsed_toml(view.source.text.replace("\r\n", "\n"))
+        if view.kind == "ini":
+            _ini(view.source.text)
+    except (configparser.Error, RecursionError, ValueError) as error:
+        raise CannotEdit(f"the file is not valid {view.kind.upper()} ({' '.join(str(error).split())}).") from None
+
+
+def _no_requirement(line: str) -> str:
+    """Why a line of a file of requirements is neither one nor an option; empty where it is."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    if not line.lstrip().startswith("-"):
+        try:
+            Requirement(_without_options(line))
+        except InvalidRequirement as error:
+            return str(error).partition("\n")[0]
+    return ""
+
+
+def _without_options(line: str) -> str:
+    return line.split(" --", maxsplit=1)[0].strip()
 
 
 def problem_with_text(view: TextView, edits: Sequence[TextEdit], new: SourceText) -> str | None:
@@ -121,7 +151,7 @@ def _requirements_problem(view: TextView, after: TextView) -> str | None:
                 return f"The option {new.text.strip()} would have other words."
             continue
         try:
-            first, second = (Requirement(line.text.split(" --")[0].strip()) for line in (old, new))
+            first, second = (Requirement(_without_options(line.text)) for line in (old, new))
         except InvalidRequirement as error:
             return f"The new text is no requirement ({error})."
         if (first.name, first.extras, str(first.marker), first.url) != (

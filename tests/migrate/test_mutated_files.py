@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from example_project import RUN_HERE, analyse_files
 from exhaustive import tried
+from mutated_neighbours import machine, neighbours
 from mutated_sources import mutated, parses
 
 from torchlift.migrate.result import RunResult
+from torchlift.toml_text import parsed_toml
 from torchlift.torchscript_intent import UNSTATED, TorchScriptIntent
 from torchlift.versions import TorchVersion
+from torchlift.wheels.machine import Machine
 
 FILES = 8
 # `TORCHLIFT_FUZZ=START:COUNT pytest tests/migrate/test_mutated_files.py` tries other seeds, each of them a project.
@@ -56,6 +62,14 @@ FOUND = {
     "an import that goes into the branch that stays": (
         "if torch.jit.is_scripting():\n    pass\nelse:\n    import torch\n\n\n"
         "class Net(torch.nn.Module):\n    width: torch.jit.Final[int]\n"
+    ),
+    "a module that both branches import, and a line with more to say once": (
+        "from typing import Optional\nif not torch.jit.is_scripting():\n    import torch\nelse:\n    import torch\n"
+        "from torch.cuda.amp import GradScaler\ndef make(scaler: 'GradScaler', other: Optional[GradScaler] = None): return other or GradScaler()\n"
+    ),
+    "the same about questions of tracing and autocast": (
+        "from typing import Optional\nif torch.jit.is_tracing():\n    import torch\nelse:\n    import torch\n"
+        "from torch.cuda.amp import autocast\ndef make(cast: 'autocast', other: Optional[autocast] = None): return other or autocast()\n"
     ),
     "a suppression that goes from within a call that changes": (
         "import torch.utils.checkpoint as cp\n\n\ndef f(*args):\n    return cp.checkpoint(  # torchlift: ignore[TL101] why\n"
@@ -121,11 +135,11 @@ def test_a_name_that_nothing_binds_is_no_compiler(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(START, START + COUNT))
 def test_mutated_examples_end_well(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
-    files = {f"m{number}.py": mutated(chance) for number in range(FILES)}
+    files = {f"m{number}.py": mutated(chance) for number in range(FILES)} | neighbours(chance)
     unsafe, drops = chance.random() < 0.7, chance.random() < 0.4
     lowest = chance.choice([RUN_HERE, RUN_HERE, TorchVersion(2, 0)])
     intent = TorchScriptIntent(support="drop") if drops else UNSTATED
-    ends_well(tmp_path, files, unsafe=unsafe, lowest=lowest, intent=intent)
+    ends_well(tmp_path, files, unsafe=unsafe, lowest=lowest, intent=intent, on=machine(chance))
 
 
 def ends_well(
@@ -135,20 +149,41 @@ def ends_well(
     unsafe: bool,
     lowest: TorchVersion = RUN_HERE,
     intent: TorchScriptIntent = UNSTATED,
+    on: Machine | None = None,
 ) -> None:
     """There is no defect, what is written parses, and a second run changes nothing."""
 
     def run(texts: dict[str, bytes]) -> RunResult:
-        return analyse_files(folder, texts, unsafe=unsafe, min_torch=lowest, torchscript=intent)
+        return analyse_files(folder, texts, unsafe=unsafe, min_torch=lowest, torchscript=intent, machine=on)
 
     first = run(files)
     assert [(failure.path, failure.reason, failure.detail) for failure in first.failures] == []
     changed = {outcome.path: outcome for outcome in first.outcomes if outcome.new_text is not None}
     new = {path: outcome.shown.to_bytes() for path, outcome in changed.items()}
-    assert [path for path, data in new.items() if not parses(data)] == []
+    assert [path for path, data in new.items() if not _is_whole(path, files[path], data)] == []
     for path in [path for path, outcome in changed.items() if outcome.is_removed]:
         (folder / path).unlink()
         del files[path], new[path]
     second = run(files | new)
     again = [outcome for outcome in second.outcomes if outcome.new_text is not None]
     assert second.failures == () and [(outcome.path, outcome.new_text) for outcome in again] == []
+
+
+def _is_whole(path: str, old: bytes, new: bytes) -> bool:
+    """Whether a file is read by the reader of its kind, if the old one was."""
+    read = {".py": parses, ".ipynb": partial(_reads, json.loads), ".toml": partial(_reads, _toml)}.get(
+        Path(path).suffix
+    )
+    return read is None or read(new) or not read(old)
+
+
+def _toml(data: bytes) -> object:
+    return parsed_toml(data.decode())
+
+
+def _reads(read: Callable[[bytes], object], data: bytes) -> bool:
+    try:
+        read(data)
+    except ValueError:
+        return False
+    return True

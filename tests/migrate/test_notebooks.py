@@ -96,6 +96,34 @@ def test_commands_in_cells_are_rewritten_as_in_scripts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "first", [CELLS[0], "%%bash\npip install torch==1.13.1", "def f():\n    !pip install torch==1.13.1\n    return 1"]
+)
+def test_a_command_that_gets_longer_moves_no_code_behind_it(tmp_path: Path, first: str) -> None:
+    write(tmp_path / "a.ipynb", (first, "import torch\n\nx, y = torch.ones(2), torch.ones(2)\nprint(torch.ger(x, y))"))
+    _, patch, said = migrate(tmp_path, "--diff", "--gpus", "H100", "--driver", "595.58.03", "--unsafe-fixes")
+    assert "defect" not in said, said
+    assert "torch==2.15.0" in patch and "torch.outer(x, y)" in patch
+
+
+@pytest.mark.parametrize(
+    "own", ["from torch import lu_solve", "from torch import lu_solve  # why", "from torch import lu_solve\n\n"]
+)
+@pytest.mark.parametrize("other", ["", "\n\n", "import os"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_cell_of_which_nothing_is_left_is_an_empty_one(tmp_path: Path, own: str, other: str, first: bool) -> None:
+    path, cells = tmp_path / "a.ipynb", [own, other, "def f(a, b, c):\n    return lu_solve(b, a, c)", "import torch"]
+    write(path, tuple(cells if first else [other, *cells]))
+    options = ("--unsafe-fixes", "--min-torch", "2.13")
+    _, _, said = migrate(tmp_path, *options)
+    assert "defect" not in said, said
+    new = path.read_bytes()
+    assert b"torch.linalg.lu_solve(a, c, b)" in new and b"import lu_solve" not in new
+    assert len(json.loads(new)["cells"]) == len(cells) + 2 - first
+    migrate(tmp_path, *options)
+    assert path.read_bytes() == new
+
+
+@pytest.mark.parametrize(
     ("cells", "kept"),
     [
         (

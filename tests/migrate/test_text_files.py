@@ -275,6 +275,24 @@ def test_nothing_is_written_into_text_files(tmp_path: Path, mode: list[str]) -> 
     assert ("outer" in (tmp_path / "model.py").read_text()) is (mode == [])
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("tox.ini", "envlist = py311\n\n[testenv]\ndeps =\n    torch==2.1.0\n"),
+        ("setup.cfg", "[options]\ninstall_requires =\n    torch ~= 2.4.0\n[options\nx = 1\n"),
+        ("requirements.txt", 'torch==2.1.0 ; torch < "3.9"\ntorchvision==0.16.0 ; x\n'),
+        ("pyproject.toml", '[project]\nname = "a"\n<<<<<<< ours\ndependencies = ["torch==2.4.0"]\n'),
+        ("pyproject.toml", '[tool.poetry.dependencies]\npython = "^3.11"\ntorch = "~2.4.0"\ntorch = "~2.5.0"\n'),
+    ],
+)
+def test_what_its_own_reader_refuses_is_reported_and_stays(tmp_path: Path, name: str, text: str) -> None:
+    put(tmp_path, {name: text})
+    for mode in ("--check", "--diff"):
+        done = run(tmp_path, mode, "--unsafe-fixes", "--min-torch", "2.13")
+        assert done.exit_code in {0, 1} and "defect" not in done.output, done.output
+    assert (tmp_path / name).read_text() == text
+
+
 def test_findings_of_a_file_are_suppressed_by_comments(tmp_path: Path) -> None:
     put(tmp_path, {
         "a.sh": f"{LAUNCH.strip()}  # torchlift: ignore[TL206] old cluster\n",

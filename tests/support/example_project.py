@@ -14,6 +14,7 @@ from torchlift.rules.rule import Settings
 from torchlift.torchscript_intent import UNSTATED, TorchScriptIntent
 from torchlift.versions import TorchVersion
 from torchlift.view.text import text_kind
+from torchlift.wheels.machine import Machine
 
 RUN_HERE = TorchVersion(2, 13)
 
@@ -30,13 +31,14 @@ def analyse_files(
     jobs: int = 1,
     torchscript: TorchScriptIntent = UNSTATED,
     evidence: KnownRuns | None = None,
+    machine: Machine | None = None,
 ) -> RunResult:
     """Write `files` into `folder` and run all rules; only `only` counts as given paths, if given."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    python = tuple(sorted(name for name in files if name.endswith((".py", ".pyi"))))
+    python = tuple(sorted(name for name in files if name.endswith((".py", ".pyi", ".ipynb"))))
     texts = tuple(sorted(name for name in files if text_kind(name) is not None))
     options = RunOptions(
         folder,
@@ -44,7 +46,7 @@ def analyse_files(
         mode,
         codes or frozenset(all_rules()),
         unsafe_fixes=unsafe,
-        settings=Settings(min_torch=min_torch, torchscript=torchscript, evidence=evidence),
+        settings=Settings(min_torch=min_torch, torchscript=torchscript, evidence=evidence, machine=machine),
         project_files=lambda: python,
         texts=texts,
         jobs=jobs,

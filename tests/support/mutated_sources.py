@@ -31,13 +31,17 @@ def mutated(chance: random.Random) -> bytes:
             lines += chance.choice(seeds()).splitlines()
         for _ in range(chance.randrange(6)):
             chance.choice(CHANGES)(lines, chance)
-        newline = chance.choice(["\n", "\n", "\n", "\r\n", "\r"])
-        text = newline.join(lines) + newline * chance.randrange(3)
-        data = text.encode("utf-8", "surrogatepass")
-        data = b"\xef\xbb\xbf" * (chance.random() < 0.05) + data
+        data = encoded(lines, chance)
         if not must_parse or parses(data):
             return data
     return b"import torch\n"
+
+
+def encoded(lines: list[str], chance: random.Random) -> bytes:
+    """The lines with one of the newlines that there are, now and then behind a mark of their encoding."""
+    newline = chance.choice(["\n", "\n", "\n", "\r\n", "\r"])
+    data = (newline.join(lines) + newline * chance.randrange(3)).encode("utf-8", "surrogatepass")
+    return b"\xef\xbb\xbf" * (chance.random() < 0.05) + data
 
 
 def parses(data: bytes) -> bool:
@@ -183,6 +187,8 @@ _ADDED = (
     "...",
     "# on its own",
     "x = 1",
+    "from m0 import *",
+    "import m1 as other",
 )
 
 

@@ -16,9 +16,10 @@ from torchlift.rules.dependencies.wheels.companions import COMPANIONS, can_go_to
 from torchlift.rules.rule import Settings
 from torchlift.source import UnreadableSource
 from torchlift.versions import TorchVersion
-from torchlift.view.text import TextView, read_text, text_kind
+from torchlift.view.text import SCRIPTS, TextView, read_text, text_kind
 
 _UPPER = frozenset({"==", "===", "<", "<=", "~="})
+_WITH_COMMANDS = SCRIPTS | {"batch", "powershell"}
 _FILES = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "constraints.txt", "Dockerfile")
 
 
@@ -83,12 +84,62 @@ def older_under_conditions(held: list[Pin]) -> list[Pin]:
 
 
 def groups_of(path: str, pins: list[Pin], settings: Settings, project: Project) -> tuple[Group, ...]:
-    """What a list of requirements moves together with: all lists of its folder that have to hold one torch.
+    """What a list of requirements moves together with: all lists of its folder that have to hold one torch, and those of files
+    that include it or that it includes.
 
     An extension is built with the torch of the build requirements, and imported with that of the runtime requirements.
     """
-    group, starts = project.once(_group, posixpath.dirname(path), target_line(settings.target))
-    return (group,) if group is not None and any((path, pin.span.start) in starts for pin in pins) else ()
+    target = target_line(settings.target)
+    around = (path, *(where for where, _ in project.once(_installed_with, path)))
+    asked = [
+        project.once(_group, posixpath.dirname(path), target),
+        *(project.once(_apart_from_torch, where, target) for where in dict.fromkeys(around)),
+    ]
+    return tuple(
+        group for group, starts in asked if group is not None and any((path, pin.span.start) in starts for pin in pins)
+    )
+
+
+def companions_apart(project: Project, path: str, target: Line) -> tuple[tuple[str, Pin], ...]:
+    """What goes with one torch only and keeps it below `target`, in lists without torch that are installed with a file."""
+    return tuple(
+        (other, held[0])
+        for other, item in project.once(_installed_with, path)
+        if not item.named("torch")
+        for pins in lists_of(item)
+        if (held := held_in(pins, target))
+    )
+
+
+def _installed_with(project: Project, path: str) -> tuple[tuple[str, PinSet], ...]:
+    """The lists that include a file of requirements, and those that it includes, with their paths."""
+    own = {where for item in _sets(project, path) for where in _included(path, item)} - {path}
+    found = [(where, item) for where in sorted(own) for item in _sets(project, where)]
+    for other in dict.fromkeys(
+        place.rpartition(":")[0] for place in project.mentions(posixpath.basename(path), (path,))
+    ):
+        if text_kind(other) not in {None, "markdown"} and other not in own:
+            found += [(other, item) for item in _sets(project, other) if path in _included(other, item)]
+    return tuple(found)
+
+
+def _included(path: str, item: PinSet) -> set[str]:
+    """The files that a list includes: from the folder of its own file, or, by a command, from that of the project."""
+    folders = {posixpath.dirname(path)} | ({""} if text_kind(path) in _WITH_COMMANDS else set())
+    return {posixpath.normpath(posixpath.join(folder, one.path)) for folder in folders for one in item.includes}
+
+
+def _apart_from_torch(project: Project, path: str, target: Line) -> tuple[Group | None, frozenset[tuple[str, int]]]:
+    """What moves together with the torch of a file although it stands in others, and where the first pins begin."""
+    others = companions_apart(project, path, target)
+    held = [held_in(pins, target) for item in _sets(project, path) for pins in lists_of(item)] if others else []
+    torch = [(path, pins[0]) for pins in held if any(pin.is_torch for pin in pins)]
+    if not torch:
+        return None, frozenset()
+    places = [*torch, *others]
+    paths = tuple(dict.fromkeys(where for where, _ in places))
+    starts = frozenset((where, pin.span.start) for where, pin in places)
+    return Group(f"torch in {' and '.join(paths)}", paths, len(places)), starts
 
 
 def _group(project: Project, folder: str, target: Line) -> tuple[Group | None, frozenset[tuple[str, int]]]:
@@ -125,7 +176,7 @@ def _sets(project: Project, path: str) -> tuple[PinSet, ...]:
             source = project.source(path)
             tree = source.parse()
             return tuple(read_setup(tree, source, call) for call in setup_calls(tree))
-        kind = text_kind(path)
-        return sets_of(TextView(path, kind, read_text(project.data(path)))) if kind is not None else ()
+        # What others include is a list of requirements, whatever its name.
+        return sets_of(TextView(path, text_kind(path) or "requirements", read_text(project.data(path))))
     except (OSError, UnreadableSource, SyntaxError, ValueError, RecursionError, MemoryError):
         return ()

@@ -17,6 +17,7 @@ from torchlift.rules.dependencies.installed.own_kernels import kernels_at_stake
 from torchlift.rules.dependencies.installed.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.installed.reading import FAMILY, lock_beside, named_elsewhere, sets_of
 from torchlift.rules.dependencies.installed.said_for import said_for
+from torchlift.rules.dependencies.moves.holding import companions_apart
 from torchlift.rules.dependencies.moves.raising import raised_to
 from torchlift.rules.dependencies.wheels.builds import (
     FOR_GLIBC_228,
@@ -149,6 +150,8 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, proje
         return "what the page says around the command is taken to hold for the new torch."
     if item.includes and not (item.indexes and torch) and (others := named_elsewhere(view, item, project)):
         return f"torch or its index is named in another file ({', '.join(others)}), which has to change too."
+    if torch and (beside := project.once(companions_apart, view.path, wheel.line)):
+        return f"`{beside[0][1].text}` in {beside[0][0]}, which is installed with it, has to change too."
     named = item.indexes or any(_PYTORCH in source.text for source in item.sources)
     if torch and not named and not wheel.default and view.kind != "toml":
         return "the index that this wheel comes from is named elsewhere and has to change too."
