@@ -25,7 +25,7 @@ RULE = Rule(
     ),
     targets=("torch.lu", "torch.lu_solve"),
     triggers=(*triggers("lu_solve"), *triggers("lu", rare=False)),
-    deprecated=TorchVersion(1, 11),
+    deprecated=TorchVersion(1, 13),
     aliases=("TOR101", "TOR103"),
     sources=(
         "torch/functional.py, `_lu_impl`, of torch 2.13.0; a singular matrix run through both",
@@ -38,7 +38,7 @@ _LU = OldName(
     ("torch.linalg.lu_factor", "torch.linalg.lu_factor_ex"),
     "Write `LU, pivots = torch.linalg.lu_factor(A)`, which raises for a singular matrix, or `LU, pivots, info = "
     "torch.linalg.lu_factor_ex(A)`, which reports it in `info` as `get_infos=True` did.",
-    TorchVersion(1, 11),
+    TorchVersion(1, 13),
 )
 _SOLVE = OldName(
     "torch.lu_solve",

@@ -15,8 +15,8 @@ _RENAMING = Renaming(
             TorchVersion(2, 0),
             "torch/optim/lr_scheduler.py: `class _LRScheduler(LRScheduler)`, empty; torch's schedulers inherit from `LRScheduler`",
             review=(
-                "whatever asks for a `_LRScheduler` by `isinstance` is taken to mean torch's schedulers too, as before torch 2.0. A checkpoint "
-                "that such a test wrote with torch 2 has no state of them, and what loads it must bear that."
+                "whatever asks for the one class by `isinstance` has to mean the other. Where such a test decides what a checkpoint "
+                "holds, those written with torch 2 so far lack the state of torch's schedulers."
             ),
             note="No scheduler of torch is a `_LRScheduler` since torch 2.0, so `isinstance` answers False for all of them.",
         ),

@@ -179,7 +179,7 @@ def _ngc(path: str, image: ImageLine, settings: Settings) -> Iterator[Finding]:
         image.span,
         message,
         Severity.INFO,
-        f"{help} pip keeps the torch of the image unless told otherwise.",
+        f"{help} pip keeps the torch of the image unless a requirement, such as that of another torchaudio, asks for another.",
     )
 
 

@@ -99,17 +99,13 @@ def _help(view: TextView, item: PinSet, context: TextContext) -> str:
     advice += _python_first(view, item, target_line(context.settings.target))
     others = [pin.name for name in _NEED_NVIDIA for pin in item.named(name)]
     if toolkits and others:
-        go = (
-            "belong to the old channel's packages and go"
-            if len(toolkits) > 1
-            else "belongs to the old channel's packages and goes"
-        )
+        go = "go" if len(toolkits) > 1 else "goes"
         stay = "stay" if len(others) > 1 else "stays"
-        advice += f" `{'` and `'.join(toolkits)}` {go} with them; `{'` and `'.join(others)}` {stay}, at the CUDA of the new wheel."
+        advice += f" `{'` and `'.join(toolkits)}` {go} with the old channel's torch; `{'` and `'.join(others)}` {stay}, at the CUDA of the new wheel."
     elif toolkits:
         nvidia = " and the channel nvidia" if any(name == "nvidia" for name, _ in item.channels) else ""
-        belong = "belong" if nvidia or len(toolkits) > 1 else "belongs"
-        advice += f" `{'` and `'.join(toolkits)}`{nvidia} {belong} to the old channel's packages and go{'es' * (belong != 'belong')} with them."
+        go = "go" if nvidia or len(toolkits) > 1 else "goes"
+        advice += f" `{'` and `'.join(toolkits)}`{nvidia} {go} with the old channel's torch, unless something else here needs them."
     return advice
 
 

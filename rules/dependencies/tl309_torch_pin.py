@@ -24,7 +24,7 @@ from torchlift.rules.dependencies.installed.reading import (
     setup_of,
 )
 from torchlift.rules.dependencies.installed.said_for import is_remedy
-from torchlift.rules.dependencies.moves.compiled_files import compiled_for, made_for_one_torch
+from torchlift.rules.dependencies.moves.compiled_files import OWN_WHEEL, compiled_for, made_for_one_torch
 from torchlift.rules.dependencies.moves.holding import (
     groups_of,
     held_in,
@@ -216,7 +216,8 @@ def _compiled(view: TextView, target: Line) -> Iterator[Finding]:
         if not message or line is None or not is_command(view, line, span.start) or is_shown(view, span.start):
             continue
         severity = Severity.INFO if view.kind == "markdown" else Severity.WARNING
-        help = f"Take the one for torch {spelled(target)} if its makers have one, or build it from source."
+        own = message.startswith(OWN_WHEEL)
+        help = f"Take {'that of' if own else 'the one for'} torch {spelled(target)}{'' if own else ' if its makers have one, or build it from source'}."
         yield Finding("TL309", view.path, span, message, severity, help)
 
 

@@ -13,7 +13,7 @@ from torchlift.rules.analysis.wording.nearest_place import place_alone
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers import runtime_uses
 from torchlift.rules.torchscript.compilers.runtime_uses import first_runtime_use
-from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTOR, first_use
+from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTOR, first_trace, first_use
 from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
@@ -147,12 +147,17 @@ def _advice(place: UsePlace, when: str) -> str:
 def _of_warning(use: Use, name: str, place: UsePlace, context: Context) -> Finding:
     view = context.view
     span = view.span(use.node)
+    traced = name == _WARNINGS[0]
     makers = "TorchScript's tracer only: of `torch.jit.trace` and of `torch.onnx.export(dynamo=False)`"
-    message = f"`{name}` is a warning of {makers if name == _WARNINGS[0] else '`torch.jit.script` only'}."
-    blocker = first_use(context.project, view.path, tracing=True)
+    message = f"`{name}` is a warning of {makers if traced else '`torch.jit.script` only'}."
+    maker = first_use(context.project, view.path, tracing=True)
+    blocker = first_trace(context.project, view.path) if traced else maker
     if blocker is not None:
-        advice = f"It may have an effect as long as {blocker} traces or scripts; migrate that first."
+        advice = f"It may have an effect as long as {blocker} {'may trace' if traced else 'traces or scripts'}; migrate that first."
         return Finding("TL137", view.path, span, message, Severity.INFO, advice, waits_for=place_alone(blocker))
+    if maker is not None:
+        advice = "No call of either was seen in this project. Where none of its libraries traces, this can go."
+        return Finding("TL137", view.path, span, message, Severity.INFO, advice)
     statement = _filter_statement(use.node, view) if isinstance(use.node, ast.expr) and place != "string" else None
     if statement is not None:
         doubt = assumption(context.project)
@@ -212,6 +217,10 @@ EXAMPLES = (
     Bad(
         f'{_HEAD}warnings.filterwarnings("error", category=torch.jit.TracerWarning)\n{_BODY}\n\ncapture = torch.jit.trace\n',
         why="the project still traces",
+    ),
+    Bad(
+        f'{_HEAD}warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)\n{_BODY}\n\ncompiler = torch.jit.script\n',
+        why="the project scripts and traces nothing",
     ),
     Bad(
         "import warnings\n\nimport torch\n\ncategory = torch.jit.TracerWarning\nwarnings.filterwarnings('ignore', category=category)\n",

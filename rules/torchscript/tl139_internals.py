@@ -187,7 +187,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     dunder = use.target == "torch.jit" and use.name.rpartition(".")[2].startswith("__")
     message = f"`{_shown(use)}` is a part of the TorchScript compiler and goes with it; it does not warn."
     if use.name in _GONE:
-        message = f"`{use.name}` was a part of the TorchScript compiler, and current releases have no such name: AttributeError."
+        message = f"`{_shown(use)}` was a part of the TorchScript compiler, and current releases have no such name: AttributeError."
     if dunder:
         message = f"`{use.name}` reads an attribute of the module, which goes with TorchScript."
     if severity is Severity.INFO:

@@ -21,6 +21,8 @@ _MARK = lazy_pattern(
 _PAGE_FOR_CUDA = lazy_pattern(r"(?:dist|wheels(?:/torch-[\d.]+)?|autogptq-index/whl)/(cu\d{2,3})(?=/|\Z)")
 _BREAKS = frozenset(" \t\r\n\"'=;,<>()")
 _LONGEST_NAME = 400
+OWN_WHEEL = "This is a wheel of torch"
+"""How `compiled_for` begins about a file of torch itself."""
 
 
 def compiled_for(named: str, span: Span, target: Line) -> str:
@@ -30,7 +32,7 @@ def compiled_for(named: str, span: Span, target: Line) -> str:
     later = made is not None and named[made.end() :].lower().startswith("andhigher")
     if made is not None and not later and line_in(made["release"]) < target:
         if _OF_TORCH.search(named):
-            return f"This is a wheel of torch {made['release']}, older than {moves}."
+            return f"{OWN_WHEEL} {made['release']}, older than {moves}."
         return (
             f"This is compiled for torch {made['release']}, and {moves}, may refuse to "
             "load it: compiled extensions fit the minor release that they were built with."

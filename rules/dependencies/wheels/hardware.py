@@ -111,8 +111,8 @@ def _advice(target: Line, os: Literal["linux", "windows"]) -> str:
             f"Volta, Pascal and Maxwell (V100, P100, GTX 10): torch {last.torch} for {last.build}, the last one"
         )
     return (
-        f'The choice depends on the GPUs. {_capital("; ".join(lines))}. With `--gpus "H100,V100"` (and `--driver`) or '
-        "`--facts FILE` of torchlift doctor it is made, and written where nothing else has to be chosen."
+        f'Which build fits depends on the machine. Without a GPU it is the one for cpu; {"; ".join(lines)}. With `--gpus "H100,V100"` (and '
+        "`--driver`) or `--facts FILE` of torchlift doctor it is chosen, and written where nothing else has to be."
     )
 
 
@@ -120,7 +120,3 @@ def _capabilities(images: tuple[str, ...]) -> str:
     """From the oldest to the newest GPU with finished code: "7.5 to 12.x", as code for 12.0 runs on 12.1, too."""
     numbers = sorted(int(image.rstrip("af")) for image in images)
     return f"{numbers[0] // 10}.{numbers[0] % 10} to {numbers[-1] // 10}.x"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -107,7 +107,14 @@ def _has_value(view: ModuleView, name: str, call: ast.Call) -> bool:
     owner = scope.lookup(name)
     if owner is None:
         return False
-    return owner is not scope or any(getattr(b.node, "lineno", call.lineno) < call.lineno for b in owner.bindings[name])
+    if owner is scope:
+        return any(getattr(b.node, "lineno", call.lineno) < call.lineno for b in owner.bindings[name])
+    return not all(_of_program_alone(view, b.node) for b in owner.bindings[name])
+
+
+def _of_program_alone(view: ModuleView, node: ast.AST) -> bool:
+    """Whether a name is bound under `if __name__ == "__main__":`, which a process made by `mp.spawn` never runs."""
+    return any(isinstance(one, ast.If) and "__main__" in ast.unparse(one.test) for one in view.ancestors(node))
 
 
 def _typed_device(view: ModuleView, call: ast.Call) -> str | None:

@@ -124,12 +124,23 @@ def is_never_nccl(view: ModuleView, project: Project, call: ast.Call, node: ast.
 
     Users of a package may call its functions as well.
     """
-    if _is_tested_to_be_another(view, call, node):
+    if _is_tested_to_be_another(view, call, node) or _is_of_table_of_others(view, node):
         return True
     if packaging_of(project, view.path) is not None:
         return False
     given = _callers_give(view, project, node)
     return bool(given) and all(_kind(text) == "other" for text in given or ())
+
+
+def _is_of_table_of_others(view: ModuleView, node: ast.expr) -> bool:
+    """Whether a backend is looked up in a dict that is written out and names no NCCL: `{"cpu": "gloo", "qaic": "qccl"}[kind]`."""
+    table = assigned_value(view, node.value) if isinstance(node, ast.Subscript) else None
+    if not isinstance(table, ast.Dict) or not table.values:
+        return False
+    return all(
+        isinstance(one, ast.Constant) and isinstance(one.value, str) and _kind(one.value) == "other"
+        for one in table.values
+    )
 
 
 def _is_tested_to_be_another(view: ModuleView, call: ast.Call, node: ast.expr) -> bool:

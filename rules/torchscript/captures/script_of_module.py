@@ -91,6 +91,10 @@ def _static(about: ModuleCall) -> ModuleVerdict:
             f"The result is thrown away, so the call only checks that `{module.text}` can be scripted: delete it"
             f"{successor(about, 'check')}."
         )
+    if _is_never_read(about):
+        return ModuleVerdict(
+            f"Nothing is seen to read the result: if this only checks that `{module.text}` can be scripted, delete it."
+        )
     inspected, escaping = sorted_obstacles(about)
     if inspected:
         only_asked = all(clause.startswith("is asked about with") for clause in inspected)
@@ -115,6 +119,19 @@ def _static(about: ModuleCall) -> ModuleVerdict:
     if (later := saved_later(life, about.context.project)) is not None:
         return ModuleVerdict(f"Not rewritten: the scripted value {later}. {handed_on(about)}")
     return _dropped(about)
+
+
+def _is_never_read(about: ModuleCall) -> bool:
+    """Whether the value is given a name under which nothing that may run behind it reads it; others may read a module's own names."""
+    view, name = about.view, about.life.name
+    binding = view.bound_by(name) if about.life.form == "bound" and name is not None else None
+    if binding is None or about.context.project.may_be_imported(view, binding):
+        return False
+    reads = [read for read, _ in view.reads_of(binding)]
+    if not reads:
+        return binding.scope.kind != "module"
+    looped = any(isinstance(ancestor, (ast.For, ast.While, ast.AsyncFor)) for ancestor in view.ancestors(about.call))
+    return not looped and all(excludes(view, read, about.call) for read in reads)
 
 
 def _origin(view: ModuleView, call: ast.Call) -> ast.Call:
@@ -151,7 +168,8 @@ def _dropped(about: ModuleCall) -> ModuleVerdict:
         Safety.UNSAFE,
         (rewrite,),
     )
-    review = f"Needs review: the value is only {what}, so {thing} can take its place: {sentence(reasons)}"
+    seen = f"the value is only {what}" if life.calls or used else "no use of the value was seen"
+    review = f"Needs review: {seen}, so {thing} can take its place: {sentence(reasons)}"
     return ModuleVerdict(f"{review} {speed(about)}", fix)
 
 
@@ -160,13 +178,24 @@ def _told_as_error(view: ModuleView, call: ast.Call) -> int | None:
     child: ast.AST = call
     for ancestor in view.ancestors(call):
         if isinstance(ancestor, ast.Try) and child in ancestor.body:
-            raised = [node for handler in ancestor.handlers for node in walk(handler) if isinstance(node, ast.Raise)]
+            catching = [handler for handler in ancestor.handlers if _catches_compiler(view, handler)]
+            raised = [node for handler in catching for node in walk(handler) if isinstance(node, ast.Raise)]
             if raised:
                 return raised[0].lineno
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return None
         child = ancestor
     return None
+
+
+def _catches_compiler(view: ModuleView, handler: ast.ExceptHandler) -> bool:
+    """Whether a handler is for any error, or for those that the compiler raises for what it cannot compile."""
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(
+        one is None
+        or view.text(one).rpartition(".")[2] in {"Exception", "BaseException", "RuntimeError", "NotSupportedError"}
+        for one in caught
+    )
 
 
 def _again(about: ModuleCall, used: set[str]) -> Iterator[str]:
@@ -240,12 +269,16 @@ def _conditional(about: ModuleCall) -> str | None:
         text = about.module.text
         faster = f"call `{text}.compile()`" if about.module.kind == "module" else f"use `torch.compile({text})`"
         return (
-            f"Scripting is an option here, and `{text}` works without. Drop this branch with the option "
-            f"`{one_line(view, around.test)}`{'' if about.draft.plain else f', or {faster} in it'}."
+            f"Only where `{one_line(view, around.test)}` it is scripted here, and what follows takes `{text}` as it is otherwise. Drop this "
+            f"branch{'' if about.draft.plain else f', or {faster} in it'}."
         )
-    if isinstance(around, ast.Try) and life.statement in around.body and around.handlers:
+    if (
+        isinstance(around, ast.Try)
+        and life.statement in around.body
+        and any(_catches_compiler(view, h) for h in around.handlers)
+    ):
         return (
-            f"The handler below already does without scripting: keep only what it does, or call "
+            "Where scripting fails, the handler below goes on: keep only what it does, or call "
             f"`torch.compile({about.module.text})` here."
         )
     return None

@@ -331,6 +331,11 @@ def first_use(project: Project, near: str, *, tracing: bool) -> str | None:
     return nearest(uses(project, tracing=tracing), near)
 
 
+def first_trace(project: Project, near: str) -> str | None:
+    """The place in the project that traces, nearest to the file `near`; calls of other packages that may do either count as scripting."""
+    return nearest(((path, line) for path, record in _records(project) for line in record.traces), near)
+
+
 def first_compilation(project: Project, near: str) -> str | None:
     """The place in the project, nearest to the file `near`, that leads to a compilation of Python source.
 

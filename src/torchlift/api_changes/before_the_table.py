@@ -36,7 +36,7 @@ EARLIER: dict[str, EarlierRemoval] = {
         (
             "torch._six", _V(2, 0),
             "`inf` and `nan` are in `math`, `string_classes` is `(str, bytes)`, `int_classes` is `int`, "
-            "`container_abcs` is `collections.abc`; `PY3` and its like are True.",
+            "`container_abcs` is `collections.abc`; `PY3` and `PY37` are True.",
         ),
         ("torch.ao.sparsity", _V(2, 0), "The package is called `torch.ao.pruning` since 2.0."),
         ("torch.nn.utils._stateless", _V(2, 0), "Write `torch.func.functional_call(module, parameters, args)`."),

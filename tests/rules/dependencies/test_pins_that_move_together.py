@@ -220,7 +220,7 @@ def test_a_command_is_not_held_back_by_what_is_said_of_another_one(tmp_path: Pat
 def test_what_the_choice_depends_on_is_told_once_a_line(tmp_path: Path) -> None:
     result = run(tmp_path, {"requirements.txt": f"-f {CU}torch_stable.html\ntorch==1.7.1+cu92\n"})
     (index,), (pin,) = left(result, "TL301"), left(result, "TL309")
-    assert index.help is not None and "depends on the GPUs" in index.help
+    assert index.help is not None and "depends on the machine" in index.help
     assert pin.help == "It goes with its index, of which TL301 speaks."
 
 

@@ -1,0 +1,62 @@
+"""Sentences of findings that say no more than was looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from example_project import all_findings, analyse_files
+
+_SCRIPT = "import torch\n\n\ndef f(net, x, jit):\n{}    return net(x)\n"
+_INIT = "import torch\nimport torch.distributed as dist\n\n\n"
+
+_SAYS = {
+    "a filter of the tracer's warnings where only scripts are made": (
+        "TL137", "import torch\n\nfor w in (torch.jit.TracerWarning,):\n    ignore(w)\n\nf = torch.jit.script(g)\n", "No call of either was seen", "traces or scripts",
+    ),
+    "a script that nothing reads": (
+        "TL102", _SCRIPT.format("    tried = torch.jit.script(net)\n"), "Nothing is seen to read the result", "only called",
+    ),
+    "a script that the other branch alone names": (
+        "TL102", _SCRIPT.format("    if jit == 1:\n        s = torch.jit.script(net)\n    else:\n        s = net\n        net = s\n"), "Nothing is seen to read", "only called",
+    ),
+    "a script that the next turn reads": (
+        "TL102", _SCRIPT.format("    for _ in range(2):\n        if jit:\n            s = torch.jit.script(net)\n        else:\n            s(x)\n"), "the value is only called", "Nothing is seen",
+    ),
+    "a handler for other errors than the compiler's": (
+        "TL102", _SCRIPT.format("    try:\n        net = torch.jit.script(net)\n    except ValueError as e:\n        raise TypeError from e\n"), "For speed", "cannot be scripted",
+    ),
+    "a handler for the compiler's errors": (
+        "TL102", _SCRIPT.format("    try:\n        net = torch.jit.script(net)\n    except RuntimeError as e:\n        raise TypeError from e\n"),
+        "raises where `net` cannot be scripted", "handler below",
+    ),
+    "a condition that is no option": (
+        "TL102", _SCRIPT.format("    if not isinstance(net, torch.jit.ScriptModule):\n        net = torch.jit.script(net)\n"), "Only where `not isinstance", "option",
+    ),
+    "a build for a machine without a GPU": ("TL301", "torch_page", "Without a GPU it is the one for cpu", "depends on the GPUs"),
+    "a name of the main program that a spawned process lacks": (
+        "TL201", f'{_INIT}def setup(rank):\n    dist.init_process_group("nccl", rank=rank)\n\n\ndef work(rank, ids):\n    torch.cuda.set_device(ids[rank])\n\n\n'
+        'if __name__ == "__main__":\n    ids = [3, 4]\n', "device_id=", "ids[rank]",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "source", "said", "unsaid"), _SAYS.values(), ids=_SAYS)
+def test_a_finding_knows_what_it_says(code: str, source: str, said: str, unsaid: str, tmp_path: Path) -> None:
+    files = {"m.py": source}
+    if source == "torch_page":
+        files = {"a.sh": "pip install torch==1.7.1+cu92 -f https://download.pytorch.org/whl/torch_stable.html\n"}
+    texts = [
+        f"{item.message} {item.help}" for item in all_findings(analyse_files(tmp_path, files)) if item.code == code
+    ]
+    assert any(said in text for text in texts), texts
+    assert not any(unsaid in text for text in texts), texts
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [('{"cpu": "gloo", "qaic": "qccl"}', False), ('{"cpu": "gloo", "cuda": "nccl"}', True), ("read()", True)],
+)
+def test_a_backend_out_of_a_table_without_nccl_is_no_nccl(table: str, told: bool, tmp_path: Path) -> None:
+    source = f"{_INIT}def setup(kind, rank):\n    names = {table}\n    dist.init_process_group(names[kind], rank=rank, world_size=2)\n"
+    assert ("TL201" in {item.code for item in all_findings(analyse_files(tmp_path, {"m.py": source}))}) == told
