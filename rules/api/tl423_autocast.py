@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.uses.old_amp import CACHE, DTYPES, may_choose_dtype, touches_cache, triggers
@@ -118,7 +119,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         )
         imports = (*name[1], *(item for item in kind[1] if written and item not in name[1]))
         rest = ", ".join(f"{key}=..." for key, _ in positional) or "..."
-        return changed(f'Use `torch.amp.autocast("{device}", {rest})`', (edit, *imports), _SINCE)
+        texts = [f"{key}={view.text(argument.value)}" for key, argument in given.items()]
+        call_now = ", ".join([f'"{device}"', *texts, *([f"dtype={kind[0]}"] if written else [])])
+        answered = changed(f'Use `torch.amp.autocast("{device}", {rest})`', (edit, *imports), _SINCE)
+        return replace(answered, recipe=f"Write `torch.amp.autocast({call_now})`.")
 
     if use.kind == "annotation":
         said = f"`{old.name}` is deprecated since torch 2.4."

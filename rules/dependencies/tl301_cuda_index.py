@@ -190,8 +190,7 @@ def _stable_page(view: TextView, item: PinSet, settings: Settings) -> Iterator[F
     for source in pages:
         built = any(pin.opaque and "+" in pin.text for pin in item.named("torch"))
         message = f"PyTorch's page of links got nothing after torch 2.3, so torch {spelled(target)} is not on it."
-        help = "Name the index instead, as in `--index-url https://download.pytorch.org/whl/cpu`"
-        help += "." if built else ": without one pip takes torch from PyPI, whatever the page has."
+        help = "Name the index instead, as in `--index-url https://download.pytorch.org/whl/cpu`."
         severity = severity_in(view, Severity.WARNING if built else Severity.INFO)
         yield Finding("TL301", view.path, source.span, message, severity, help)
 

@@ -77,10 +77,12 @@ class CallAdvice:
     Attributes:
         help: advice for the reader, or what needs review; None where the fix says it all.
         fix: the change.
+        recipe: what to write in the place of this very call, for where the fix is held back; by default what the old name advises.
     """
 
     help: str | None = None
     fix: Fix | None = None
+    recipe: str | None = None
 
 
 def bind(call: ast.Call, parameters: Sequence[str]) -> dict[str, Argument] | None:
@@ -123,7 +125,7 @@ def old_uses(
     help = found.help
     lowest = context.settings.min_torch
     if help is None and fix is not None and fix.needs is not None and must_be_newer(fix.needs, use.target, lowest):
-        help = old.advice  # the fix may be held back, and its title alone is no recipe
+        help = found.recipe or old.advice  # the fix may be held back, and its title alone is no recipe
     if fix is not None and may_leave_import(use):
         fix = replace(fix, still_reported=True)
     yield Finding(code, view.path, view.span(use.call or use.node), f"{said}.", severity, help, fix)

@@ -103,7 +103,7 @@ def _advice(target: Line, os: Literal["linux", "windows"]) -> str:
         f"{reach}{f' with driver {floor} or newer' if floor else ''}: torch {torch} for {' or '.join(builds)}"
         for (reach, floor, torch), builds in alike.items()
     ]
-    lines[0] = f"on x86_64, GPUs of compute capability {lines[0]}"
+    lines[0] = f"on {'Windows' if os == 'windows' else 'Linux on x86_64'}, GPUs of compute capability {lines[0]}"
     old = [offer for offer in plain if any(offer.runs_on(number) for number in _OLDER)]
     if old and not any(offer.line == target for offer in old):
         last = max(old, key=lambda offer: offer.line)

@@ -131,7 +131,7 @@ def visible_rank(view: ModuleView, init: InitCall) -> VisibleRank | None:
         if is_spawned_index(view, parameter):
             return VisibleRank(
                 parameter.arg, False,
-                f"all processes run on one host, so that `{parameter.arg}`, which `mp.spawn` counts, is this process's GPU",
+                f"`{parameter.arg}`, which `mp.spawn` counts, is this process's GPU",
             )  # fmt: skip
     read = _option_read(view, at)
     if read is not None:

@@ -88,6 +88,11 @@ def branch_doubt(test: ast.expr) -> str:
     return "`forward` branches on something other than constants of the module"
 
 
+def _is_state(target: ast.expr) -> bool:
+    """Whether what is stored to belongs to an object, such as the module itself."""
+    return any(isinstance(node, ast.Attribute) for node in walk(target))
+
+
 class ForwardBody:
     """Accepts the statements and expressions of a `forward` that are known to capture alike."""
 
@@ -122,11 +127,9 @@ class ForwardBody:
             case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
                 self._assignment(target, value)
             case ast.AugAssign(target=ast.Attribute() | ast.Subscript() as target):
-                owner.doubt(
-                    node,
-                    f"`forward` changes `{ast.unparse(target)}`, and export freezes such state unless it is a buffer that "
-                    "is changed in place",
-                )
+                kept = "export freezes such state unless it is a buffer that is changed in place"
+                done = kept if _is_state(target) else "what export makes of that was not followed"
+                owner.doubt(node, f"`forward` changes `{ast.unparse(target)}`, and {done}")
             case ast.With(items=items):
                 shown = ", ".join(f"`{ast.unparse(item.context_expr)}`" for item in items)
                 owner.doubt(
@@ -159,10 +162,9 @@ class ForwardBody:
         names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
         if not all(isinstance(name, ast.Name) for name in names):
             what = "an attribute" if any(isinstance(name, ast.Attribute) for name in names) else "an element"
-            self.owner.doubt(
-                target,
-                f"`forward` stores into {what}; export freezes such state unless it is a buffer that is changed in place",
-            )
+            kept = "export freezes such state unless it is a buffer that is changed in place"
+            done = kept if any(map(_is_state, names)) else "what export makes of that was not followed"
+            self.owner.doubt(target, f"`forward` stores into {what}; {done}")
             return
         shape, fresh = self._is_shape(value), self._is_fresh(value)
         self.expression(value)

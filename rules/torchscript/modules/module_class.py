@@ -338,6 +338,6 @@ class ClassReader:
             for argument in positional:
                 annotation = argument.annotation
                 if annotation is not None and self.view.possible_name(annotation) != "torch.Tensor":
-                    self.doubt(argument, f"`{argument.arg}` of `{method.name}` is not annotated as a tensor")
+                    self.doubt(argument, f"`{argument.arg}` of `{method.name}` is not seen to be annotated as a tensor")
         reader = ForwardBody(self, {argument.arg for argument in positional})
         reader.block(method.body)
