@@ -72,12 +72,14 @@ class Reached:
         beyond: where the last certain step to such a function or class ended; nothing for those that are known to be reached.
         unknown: roots of which it is not known what they are given, with the place that makes it so.
         anything: places that hand a compiler on, to whoever and for whatever.
+        offered: those among them that only code outside the project can get one from.
     """
 
     by: dict[Key, str] = field(default_factory=dict)
     beyond: dict[Key, str] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
     anything: set[str] = field(default_factory=set)
+    offered: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -156,16 +158,18 @@ class Reacher:
         self.roots.add(root)
         self._found.unknown.setdefault(root, place)
 
-    def handed_on(self, place: str) -> None:
-        """A place gives the compiler away."""
+    def handed_on(self, place: str, *, outside: bool = False) -> None:
+        """A place gives the compiler away; `outside` where only code outside the project can get it there."""
         self._found.anything.add(place)
+        if outside:
+            self._found.offered.add(place)
 
     @property
     def surely_reached(self) -> Reached:
         """What the roots named so far compile for certain, and what is lost on the way there."""
         self._run()
         found = self._found
-        return Reached({**found.by}, {**found.beyond}, {**found.unknown}, {*found.anything})
+        return Reached({**found.by}, {**found.beyond}, {**found.unknown}, {*found.anything}, {*found.offered})
 
     @property
     def reached(self) -> Reached:

@@ -24,7 +24,7 @@ from torchlift.rules.torchscript.compilers.scripting_uses import (
     scripting_sites,
 )
 from torchlift.rules.torchscript.compilers.value_sources import Origin, ValueSources
-from torchlift.view import ModuleView
+from torchlift.view import Binding, ModuleView
 
 # Methods that are run and not compiled, for what the class says of itself.
 DESCRIBING = frozenset({"__init__", "__new__", "__post_init__"})
@@ -165,13 +165,17 @@ def _surely_run_by_traces(project: Project, marked: bool) -> tuple[_Traces, ...]
     return tuple(_Traces(one.surely_reached, frozenset(one.roots), one) for one in reachers)
 
 
-def handed_on(project: Project) -> str | None:
-    """`path:line` of the first place that hands a compiler to somebody, who may compile anything; None if none does."""
-    return project.once(_handed_on)
+def handed_on(project: Project, *, within: bool = False) -> str | None:
+    """`path:line` of the first place that hands a compiler to somebody, who may compile anything; None if none does.
+
+    With `within` only such places count that hand it to code of the project.
+    """
+    return project.once(_handed_on)[within]
 
 
-def _handed_on(project: Project) -> str | None:
-    return min(_followed(project, _Giver).anything, default=None)
+def _handed_on(project: Project) -> tuple[str | None, str | None]:
+    found = _followed(project, _Giver)
+    return min(found.anything, default=None), min(found.anything - found.offered, default=None)
 
 
 def _compiled_by(project: Project, keys: tuple[Key, ...]) -> Reach | None:
@@ -313,7 +317,8 @@ class _Root:
         for home, use in found:
             self.at(home, use).used(home, use, ())
         if not found or not complete:
-            self.given_away(view, node)
+            outside = bool(bindings) and _stays_here(view, bindings[0], self.project)
+            self.reacher.handed_on(f"{view.path}:{node.lineno}", outside=outside)
 
     def value(self, view: ModuleView, node: ast.expr | None, at: ast.AST) -> None:
         """A value is compiled."""
@@ -372,6 +377,16 @@ class _Giver(_Root):
 
     def definition(self, view: ModuleView, node: ast.AST, *, makes: bool = False) -> None:
         """Nothing, as above."""
+
+
+def _stays_here(view: ModuleView, binding: Binding, project: Project) -> bool:
+    """Whether no other file gets an import from this one: those that name it import it from where this one does."""
+    name = binding.name
+    if view.is_package or "__all__" in view.scopes.module.bindings or project.files_with_attribute(name, (view.path,)):
+        return False
+    paths = (path for path in project.files_holding(name, whole=True) if path != view.path)
+    others = [other.scopes.module.bindings.get(name, ()) if (other := project.view(path)) else () for path in paths]
+    return all(any(one.imported == binding.imported for one in bound) for bound in others)
 
 
 def _definition_in(source: Origin) -> ast.AST | None:

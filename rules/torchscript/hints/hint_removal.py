@@ -98,7 +98,7 @@ def traces_until(project: Project, place: str) -> str:
 def _held(context: Context, keys: tuple[Key, ...] | None) -> Removal | None:
     """The answer where something in the project compiles one of some functions and classes; None if nothing does."""
     project = context.project
-    place = handed_on(project) if keys else None
+    place = handed_on(project, within=drops(context)) if keys else None
     if place is not None:
         reason = f"Keep it as long as something may compile it: {place} hands a compiler on, and what that compiles was not followed."
         return Removal(Safety.MANUAL, reason, place)

@@ -8,6 +8,7 @@ import pytest
 from example_project import all_findings, analyse_files
 
 from torchlift.finding import Finding, Safety
+from torchlift.torchscript_intent import DROP
 
 HEAD = "import torch\nfrom torch import nn\n\n\n"
 ASKS = "    if not torch.jit.is_scripting():\n        print(x)\n"
@@ -399,3 +400,35 @@ def test_no_stub_has_findings_about_torchscript(tmp_path: Path) -> None:
     stub = "import torch\nfrom torch.jit import Final, ScriptModule\n\n\nclass Old(ScriptModule):\n    n: Final[int]\n\n\n@torch.jit.script\ndef f(x): ...\n"
     result = analyse_files(tmp_path, {"torch_stubs.pyi": stub})
     assert not [finding for finding in all_findings(result) if finding.code.startswith("TL1")]
+
+
+IMPORT = "from e3nn.util.jit import compile_mode\n"
+UNREAD = {
+    "pkg/__init__.py": "from .a import *\nfrom .b import *\n",
+    "pkg/a.py": HELPER.replace("import torch\n", f"{IMPORT}import torch\n"),
+    "pkg/b.py": IMPORT,
+}
+
+
+def test_an_unread_import_of_a_compiler_that_a_star_takes_along_compiles_nothing(tmp_path: Path) -> None:
+    (found,) = hints(tmp_path, UNREAD, torchscript=DROP)
+    assert found.safety is Safety.SAFE
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"c.py": "from pkg import compile_mode\n\n\n@compile_mode('script')\nclass Net:\n    pass\n"},
+        {"c.py": "from pkg import *\n\n\n@compile_mode('script')\nclass Net:\n    pass\n"},
+        {"c.py": "import pkg\n\nuse(pkg.compile_mode)\n"},
+        {"c.py": "import pkg\n\nuse(getattr(pkg, 'compile_mode'))\n"},
+        {"pkg/b.py": f"__all__ = ['compile_mode']\n{IMPORT}"},
+        {"pkg/__init__.py": f"{IMPORT}from .a import *\n"},
+    ],
+    ids=["an import", "a star import", "an attribute", "a look-up", "a list of names", "a package"],
+)
+def test_an_import_of_a_compiler_that_others_get_from_there_may_compile_anything(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    found = [one for one in hints(tmp_path, {**UNREAD, **files}, torchscript=DROP) if one.path == "pkg/a.py"]
+    assert [one.safety for one in found] == [Safety.MANUAL]
