@@ -56,7 +56,13 @@ class ModuleVerdict:
 def unreadable(call: ast.Call) -> str | None:
     """Why the call cannot be replaced by what it is given, a clause; None if it can."""
     keywords = {keyword.arg for keyword in call.keywords}
-    if None in keywords or len(call.args) != 1 or isinstance(call.args[0], ast.Starred):
+    given, ignored = call.args[:1], call.args[1:]  # the second argument is `optimize`, too
+    read = (
+        len(given) == 1
+        and len(ignored) <= 1
+        and all(isinstance(one, (ast.Name, ast.Attribute, ast.Constant)) for one in ignored)
+    )
+    if None in keywords or not read or isinstance(given[0], ast.Starred):
         return "its arguments were not all read"
     unknown = sorted(str(name) for name in keywords - _IGNORED)
     return f"it passes `{unknown[0]}`, which only the TorchScript compiler understands" if unknown else None

@@ -43,7 +43,7 @@ def or_whole_file(found: Iterator[Finding], use: Use, context: Context) -> Itera
         view = context.view
         named = ", ".join(documents_naming(context.project, view))
         about = (
-            "this file does nothing but write TorchScript, and no code of the project names it or loads any: "
+            "this file does nothing but write TorchScript, and no program of the project names it or loads any: "
             f"whoever runs it by hand misses it{f', and it is named in {named}' * bool(named)}"
         )
         rewrites = tuple(DeleteStatement(view.span(statement)) for statement in view.tree.body)

@@ -119,11 +119,11 @@ def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
     speaks = _speaks_of_scripting(context.view, function)
     runs = _runs(reduction, same) and not speaks
     checks = [one for one in reduction.checks if not (speaks and may_only_run(one, values))]
-    idle = is_skipped(context.view, function) and made_alike(values, reduction.kept) is not None
+    idle = speaks and is_skipped(context.view, function)
     hollow = _has_to_fail(function) and not any(map(asserts, reduction.kept))
     if (checks or runs) and not (idle or hollow):
         return _edited(values, same, reduction)
-    verdict = _deleted(context, function, values)
+    verdict = _deleted(context, function, values, idle=idle and bool(checks or runs))
     return verdict if checks == reduction.checks or verdict is None else _with_calls(verdict, context, function)
 
 
@@ -373,9 +373,17 @@ def _compiled_line(view: ModuleView, reduction: Reduction) -> int | None:
 
 
 def _deleted(
-    context: Context, function: FunctionNode, values: ScriptedValues, same: FunctionNode | None = None
+    context: Context,
+    function: FunctionNode,
+    values: ScriptedValues,
+    same: FunctionNode | None = None,
+    *,
+    idle: bool = False,
 ) -> WholeVerdict | None:
-    """The test goes; `same` is the one that says the same without scripting, if there is one."""
+    """The test goes; `same` is the one that says the same without scripting, if there is one.
+
+    `idle` says that it checks something besides, which no run ever does.
+    """
     view, intent = context.view, context.settings.torchscript
     try:
         rewrites: tuple[Rewrite, ...] = deleted(view, function, context.project)
@@ -386,16 +394,16 @@ def _deleted(
     paths = tuple(sorted({view.path, *(item.path for item in again)}))
     groups = (Group(f"the test `{function.name}`", paths),) if again else ()
     sure = Fix(f"Delete `{function.name}`", Safety.SAFE, rewrites, elsewhere=again)
-    if twin is not None:
+    if twin is not None and not idle:
         about = f"`{twin.name}` on line {twin.lineno} tests the same without scripting."
         if same is None:
             about = f"It tests nothing but scripting; `{twin.name}` on line {twin.lineno} tests the same code without."
         return WholeVerdict(about, sure, groups)
+    if idle or (intent.tests != "delete" and is_skipped(view, function)):
+        about = f"`{function.name}` is skipped in every run, and what would take its place is, too"
+        return WholeVerdict(f"Needs review: {about}.", replace(sure, safety=Safety.UNSAFE), groups)
     if intent.tests == "delete":
         return WholeVerdict("It tests nothing but scripting.", sure, groups)
-    if is_skipped(view, function):
-        about = f"`{function.name}` is skipped in every run, and a successor would be, too"
-        return WholeVerdict(f"Needs review: {about}.", replace(sure, safety=Safety.UNSAFE), groups)
     if (looked := _looked_at(values)) is not None:
         about = "which plain code does not have: say what has to hold without it"
         advice = f'line {looked.lineno} looks at `.{looked.attr}`, {about}. `tests = "delete"` deletes such tests'

@@ -126,6 +126,7 @@ CHECK = "torch.testing.assert_close(op_jit(x), double(x))"
             f"x = torch.rand(2)\n        {SCRIPT}\n        traced = torch.jit.trace(op_jit, (x,))",
             "actual = traced(x)\n        expected = double(x)\n        torch.testing.assert_close(actual, expected)",
         ),
+        (SCRIPT, "torch.testing.assert_close(op_jit(x), 2 * x)"),
     ],
 )
 def test_a_test_that_never_runs_gets_no_successor(script: str, check: str, tmp_path: Path) -> None:

@@ -162,3 +162,21 @@ def shown(x):
 
 def test_a_remark_that_waits_for_scripting_goes_with_the_question(tmp_path: Path) -> None:
     assert "TODO" not in migrated(tmp_path, {"net.py": UNTIL})[0]["net.py"]
+
+
+@pytest.mark.parametrize(
+    ("given", "gone"),
+    [
+        ("net, optimize", True),
+        ("net, True", True),
+        ("net, optimize()", False),
+        ("*nets", False),
+        ("net, True, 1", False),
+    ],
+)
+def test_the_second_argument_of_a_compiler_has_no_effect(given: str, gone: bool, tmp_path: Path) -> None:
+    source = body(
+        f"\n\ndef run(x, optimize):\n    net = Net()\n    fast = torch.jit.script({given})\n    return fast(x)\n"
+    )
+    new, _ = migrated(tmp_path, {"net.py": source}, unsafe=True)
+    assert ("torch.jit" not in new.get("net.py", source)) == gone
