@@ -13,7 +13,7 @@ from torchlift.migrate.find.suppress import Suppression, read_suppressions, read
 from torchlift.migrate.find.unreadable import why_unreadable
 from torchlift.notebook import is_notebook
 from torchlift.source import SourceText, UnreadableSource
-from torchlift.view.text import TextView, kind_in_run, read_text, text_kind
+from torchlift.view.text import WITH_PYTHON, TextView, kind_in_run, read_text, text_kind
 
 if TYPE_CHECKING:
     from torchlift.finding import Rewrite, TextEdit
@@ -178,7 +178,7 @@ class TextDocument(Document):
 def open_document(project: Project, path: str) -> Document:
     """A file as the kind of document that it is."""
     if not project.is_python(path):
-        if text_kind(path) != "markdown":
+        if text_kind(path) not in WITH_PYTHON:
             return TextDocument(project, path)
         from torchlift.migrate.page_document import PageDocument
 

@@ -1,4 +1,4 @@
-"""A page in Markdown or reStructuredText on its way through a run: text, with Python in it that is told of and not edited."""
+"""A page in Markdown or reStructuredText, or a script, on its way through a run: text, with Python in it that is told of and not edited."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torchlift.migrate.find.suppress import Suppression, read_suppressions
 from torchlift.rules.rule import Rule, Settings
 from torchlift.source import SourceText
 from torchlift.view import ModuleView
-from torchlift.view.page_code import PageCode, page_code
+from torchlift.view.page_code import PageCode, command_code, page_code
 from torchlift.view.uses import last_words
 
 _IMPORT = "\nimport torch\n"
@@ -24,14 +24,17 @@ _MIGRATION = lazy_pattern(r"migrat|upgrad", re.IGNORECASE)
 _WORD = lazy_pattern(r"\w+")
 _ABOUT_NAMES = ("TL250", "TL4")
 _TORCHSCRIPT = "TL1"
+_LOAD = "TL501"
 
 
 class PageDocument(TextDocument):
-    """A page."""
+    """A page or a script."""
 
     @cached_property
     def code(self) -> PageCode:
         """Its Python; none of a page about a migration."""
+        if self.view.kind != "markdown":
+            return command_code(self.source.text)
         return page_code("" if _MIGRATION.search(self.path) else self.source.text)
 
     def check(self, rules: Dispatcher, settings: Settings) -> Checked:
@@ -43,29 +46,32 @@ class PageDocument(TextDocument):
         # Readers of a page know where `torch` comes from.
         source = SourceText(text if "import torch" in text else text + _IMPORT)
         view = ModuleView(self.path, source, source.parse(), wrappers=self.project.wrappers)
-        named = _about_names(rules).check(self.project, view, settings)
+        named = _about_names(rules, loads=self.view.kind != "markdown").check(self.project, view, settings)
         found = [*named.findings, *_torchscript(rules.rules, view, settings)]
         findings = sorted([*checked.findings, *map(self._on_page, found)], key=Finding.sort_key)
         failures = (*checked.failures, *named.failures)
         return replace(checked, findings=tuple(findings), failures=failures, crashed=checked.crashed | named.crashed)
 
     def suppressions(self) -> list[Suppression]:
-        """The comments that silence findings: those of its Python."""
+        """The comments that silence findings: those of its Python; in a script they are comments of the script, too."""
+        if self.view.kind != "markdown":
+            return super().suppressions()
         found = read_suppressions(SourceText(self.code.text))
         place = self.code.on_page
         return [replace(one, span=place(one.span), reach=place(one.reach), editable=False) for one in found]
 
     def _on_page(self, finding: Finding) -> Finding:
         if finding.fix is not None:
-            finding = finding.without_fix("Pages are not edited.")
+            finding = finding.without_fix("Python in other text is not edited.")
         statement = self.code.on_page(finding.statement) if finding.statement is not None else None
         return replace(finding, span=self.code.on_page(finding.span), statement=statement)
 
 
 @lru_cache(maxsize=4)
-def _about_names(rules: Dispatcher) -> Dispatcher:
-    """Those of the rules that are asked about pages: to make what asks them takes longer than to ask them about one."""
-    return Dispatcher([rule for rule in rules.rules if _is_about_names(rule)])
+def _about_names(rules: Dispatcher, *, loads: bool) -> Dispatcher:
+    """Those of the rules that are asked about pages, or about scripts, which also load files: to make what asks them takes longer
+    than to ask them about one."""
+    return Dispatcher([rule for rule in rules.rules if _is_about_names(rule) or (loads and rule.code == _LOAD)])
 
 
 def _is_about_names(rule: Rule) -> bool:

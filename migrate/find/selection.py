@@ -20,8 +20,8 @@ from torchlift.search.parties import Party, Sighting, Wanted
 from torchlift.search.prefilter import Prefilter, Words
 from torchlift.search.vocabulary import encoded, vocabulary, words_in
 from torchlift.source import UnreadableSource
-from torchlift.view.page_code import page_code
-from torchlift.view.text import SCRIPTS, TextKind, kind_in_run, read_text
+from torchlift.view.page_code import PageCode, command_code, page_code
+from torchlift.view.text import SCRIPTS, WITH_PYTHON, TextKind, kind_in_run, read_text
 from torchlift.wrappers import Wrappers
 
 Progress = Callable[[str, int, int], None]
@@ -126,8 +126,9 @@ def select_texts(
             if kind not in prefilters:
                 prefilters[kind] = _text_prefilter(_text_triggers(asked, kind))
             wanted = prefilters[kind].matches(data) or b"torchlift:" in data
-            if not wanted and kind == "markdown" and b"torch" in data:
-                wanted = _is_code_wanted(read_text(data).text, sieves(tuple(rules), settings))
+            if not wanted and kind in WITH_PYTHON and b"torch" in data and (kind == "markdown" or b"python" in data):
+                code = (page_code if kind == "markdown" else command_code)(read_text(data).text)
+                wanted = _is_code_wanted(code, sieves(tuple(rules), settings))
             if wanted or (path in named and b"\0" in data):
                 read_text(data)
         except (OSError, UnreadableSource) as error:
@@ -139,10 +140,10 @@ def select_texts(
     return found
 
 
-def _is_code_wanted(page: str, sieves: Sieves) -> bool:
-    """Whether the Python that a page shows has words of a rule in it."""
-    code = page_code(page).text.encode()
-    return any(sieves.found(Words(code, words_in(code, sieves.words))))
+def _is_code_wanted(code: PageCode, sieves: Sieves) -> bool:
+    """Whether the Python in a page or a script has words of a rule in it."""
+    data = code.text.encode()
+    return any(sieves.found(Words(data, words_in(data, sieves.words))))
 
 
 def _text_triggers(rules: Sequence[Rule], kind: TextKind) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ def _old(short: str) -> OldName:
     return OldName(
         f"torch.cuda.amp.{short}",
         (f"torch.amp.{short}",),
-        f'Write `torch.amp.{short}(device_type="cuda")`, as a decorator too; inside `functools.partial` it is one more argument.',
+        f'Write `torch.amp.{short}(device_type="cuda")`, beside what else it is given and as a decorator too; inside `functools.partial` it is one more argument.',
         TorchVersion(2, 4),
     )
 

@@ -46,11 +46,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     when = (
         "is gone since torchaudio 2.9 (for torch 2.9)" if gone else "does nothing since torchaudio 2.1 (for torch 2.1)"
     )
-    advice = "Leave it out: it has done nothing since torchaudio 2.1. `backend=` of `torchaudio.load` and `save` has an effect up to 2.8."
+    known = (
+        "It has done nothing since torchaudio 2.1; `backend=` of `torchaudio.load` and `save` has an effect up to 2.8."
+    )
+    advice = f"Leave it out. {known}"
     statement = view.statement(use.node)
     fix = None
     if isinstance(statement, ast.Expr) and statement.value is use.call:
-        advice = f"Needs review: the torchaudio before was 2.1 or newer, for which this did nothing. {advice}"
+        advice = f"Needs review: torchaudio is taken to be 2.1 or newer already. {known}"
         fix = Fix("Leave out the call", Safety.UNSAFE, (DeleteStatement(view.span(statement)),), needs=_NO_OP)
     severity = Severity.ERROR if gone else Severity.WARNING
     yield Finding(

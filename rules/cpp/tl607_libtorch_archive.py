@@ -47,9 +47,9 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         release = TorchVersion.parse(match["release"])
         if release[:2] >= target[:2] or is_shown(view, match.start()):
             continue
-        renamed = " and has no `cxx11-abi` in its name" if "cxx11-abi" in match[0] and target >= _NO_ABI_SINCE else ""
+        renamed = "; it has no `cxx11-abi` in its name" if "cxx11-abi" in match[0] and target >= _NO_ABI_SINCE else ""
         message = f"libtorch {release} is older than torch {target}, which the project moves to."
-        help = f"Take the archive of {target}, for a CUDA that it is built with; it is as old as the Python package then{renamed}."
+        help = f"Take the archive of {target} (one with CUDA has to be of a CUDA that it is built for){renamed}."
         yield Finding("TL607", view.path, Span(*match.span()), message, Severity.WARNING, help)
 
 

@@ -16,9 +16,12 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.installed.reading import (
+    FAMILY,
     INSTALLING,
+    NAMING,
     included,
     is_expectation,
+    script_of,
     session_install,
     sets_of,
     severity_in,
@@ -55,9 +58,9 @@ RULE = Rule(
         "several CUDA indexes are named, or where another package beside it is bound to one torch."
     ),
     targets=("*.install",),
-    triggers=("nox & download.pytorch.org", "nox & +cu", "download.pytorch.org & whl/cu"),
+    triggers=("nox & download.pytorch.org", "nox & +cu", "download.pytorch.org & whl/cu", "/// script & +cu"),
     text_triggers=("download.pytorch.org & whl/cu", "torch & +cu", "torch_stable"),
-    text_kinds=INSTALLING,
+    text_kinds=INSTALLING | NAMING,
     sources=(
         "https://github.com/pytorch/pytorch/blob/main/RELEASE.md (release compatibility matrix)",
         ".ci/manywheel/build_env_setup.py and torch/cuda/__init__.py of pytorch/pytorch; wheels on PyPI, 2026-11-21",
@@ -104,7 +107,9 @@ def check(use: Use, context: Context) -> Iterable[Finding]:
 
 
 def whole(context: Context) -> Iterator[Finding]:
-    """Indexes in strings of code: the newest of them, where none has the target."""
+    """Indexes of a script of one file; those in strings of code: the newest of them, where none has the target."""
+    if (script := script_of(context)) is not None:
+        yield from _in_set(*script, context.settings, context.project)
     view, target = context.view, target_line(context.settings.target)
     if not _IN_CODE.search(view.source.text) or is_test_file(view.path):
         return
@@ -190,7 +195,9 @@ def _stable_page(view: TextView, item: PinSet, settings: Settings) -> Iterator[F
     for source in pages:
         built = any(pin.opaque and "+" in pin.text for pin in item.named("torch"))
         message = f"PyTorch's page of links got nothing after torch 2.3, so torch {spelled(target)} is not on it."
-        help = "Name the index instead, as in `--index-url https://download.pytorch.org/whl/cpu`."
+        others = any(pin.name not in FAMILY for pin in item.pins) or item.includes
+        option = "--extra-index-url" if others or view.kind == "requirements" else "--index-url"
+        help = f"Name the index instead, as in `{option} https://download.pytorch.org/whl/cpu`."
         severity = severity_in(view, Severity.WARNING if built else Severity.INFO)
         yield Finding("TL301", view.path, source.span, message, severity, help)
 

@@ -70,7 +70,6 @@ _COMPILES = lazy_pattern(
     r"(?: -e)? \.(?:\s|\[|$)"
 )
 
-
 _OF_PROJECT = lazy_pattern(
     r"\b(?:env (?:create|update)|uv sync|uv run|poetry install|pdm (?:install|sync)|pip3? install[^\n]* \.(?:\[[\w,-]+\])?(?=\s|$))"
 )
@@ -79,9 +78,11 @@ _GIVEN = lazy_pattern(r"^[ \t]*(?:export[ \t]+)?\w+=[\"']?(?P<image>nvidia/cuda:
 _SAID = lazy_pattern(r"(?<![\w/])(?:\S*/)?(?:py)?torch[\w-]*\.(?:ya?ml|txt|sh)\b")
 _OTHER_BUILDS = lazy_pattern(r"/(?:cpu|rocm|xpu)")
 _TORCH_WHEEL = lazy_pattern(r"/torch-\d[^\s/]*\.whl")
-
 _IS_TEST = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
-_REFERENCE = lazy_pattern(r"(?:docker://)?(?:[\w.-]+/)*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+")
+_REFERENCE = lazy_pattern(r"(?P<image>(?:docker://)?(?:[\w.-]+/)*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+)")
+_STARTED = lazy_pattern(
+    r"\b(?:docker|podman|singularity|apptainer|enroot)\b[^\n]* (?P<image>(?:docker://)?(?:[\w.-]+[/#])*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+)"
+)
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
@@ -104,7 +105,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
                 named += project_sets(view, context.project)
             yield from _system(view, image, named, stage, context.settings)
             yield from _toolkit(view, image, named, stage, context.settings)
-        elif is_shown(view, image.span.start):
+        elif image.stage < 0 and is_shown(view, image.span.start):
             continue
         elif image.kind == "torch" and image.torch is not None and line_of(image.torch) < target:
             # A file that bears the release in its name is made for it.
@@ -123,9 +124,10 @@ def whole(context: Context) -> Iterator[Finding]:
     if "/pytorch:" not in view.source.text or _IS_TEST.search(view.path):
         return  # nothing, or what a test expects
     for node in walk(view.tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _REFERENCE.fullmatch(node.value):
-            image = image_named(node.value.removeprefix("docker://"), view.span(node))
-            if image is None:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            named = _REFERENCE.fullmatch(node.value) or _STARTED.search(node.value)
+            image = image_named(named["image"], view.span(node)) if named is not None else None
+            if image is None or isinstance(view.parent(node), ast.Expr):
                 continue
             if image.kind == "ngc":
                 yield from _ngc(view.path, image, context.settings)
@@ -266,7 +268,7 @@ def _torch_image(
         severity = Severity.WARNING if other and _COMPILES.search(stage) else Severity.INFO
         help = "What the image has compiled for its own torch may break. Take an image of the torch that is wanted, or one without."
         yield Finding("TL302", view.path, image.span, message, severity, help)
-    elif installed is None:
+    else:
         yield _older(view.path, image, settings)
 
 
@@ -426,7 +428,6 @@ EXAMPLES = (
         why="an image of a night long ago",
         path="Dockerfile",
     ),
-    Bad("FROM pytorch/pytorch:0.4.1-cuda9-cudnn7-devel\n", why="an image of before torch 1", path="Dockerfile"),
     Bad("FROM nvcr.io/nvidia/pytorch:24.05-py3\n", why="an image of NGC", path="Dockerfile"),
     Bad(
         "docker run --gpus all -it pytorch/pytorch:2.3.1-cuda12.1-cudnn8-runtime bash\n",
@@ -439,7 +440,7 @@ EXAMPLES = (
         path="launch.py",
     ),
     Ok("FROM pytorch/pytorch:nightly-devel-cuda13.2-cudnn9\n", "an image of last night, perhaps", "Dockerfile"),
-    Ok("FROM nvcr.io/nvidia/pytorch:28.01-py3\n", "an image newer than the table", "Dockerfile"),
+    Ok("FROM nvcr.io/nvidia/pytorch:28.01-py3\n", "newer than the table", "Dockerfile"),
     Ok(
         'import torch\n\nassert image() == "pytorch/pytorch:2.3.1-cuda12.1-cudnn8-runtime"\n',
         "what a test expects",

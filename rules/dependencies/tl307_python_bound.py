@@ -14,6 +14,7 @@ from torchlift.rules.dependencies.installed.pythons import AskedPython, pythons_
 from torchlift.rules.dependencies.installed.reading import (
     SETUP,
     is_expectation,
+    script_of,
     sets_of,
     setup_of,
     severity_in,
@@ -51,7 +52,7 @@ RULE = Rule(
         "an image, an environment or a job goes up together with the torch that is pinned for it (TL309), or not at all."
     ),
     targets=SETUP,
-    triggers=("python_requires & torch",),
+    triggers=("python_requires & torch", "/// script & torch"),
     text_triggers=(
         "requires-python & torch",
         "python_requires & torch",
@@ -78,6 +79,13 @@ def check(use: Use, context: Context) -> Iterable[Finding]:
     if read is not None:
         view = TextView(context.view.path, "cmake", context.view.source)
         yield from _bounds(view, read, context.settings)
+
+
+def whole(context: Context) -> Iterator[Finding]:
+    """What a script of one file asks for in a comment."""
+    script = script_of(context)
+    if script is not None:
+        yield from _bounds(*script, context.settings)
 
 
 def _bounds(view: TextView, item: PinSet, settings: Settings) -> Iterator[Finding]:

@@ -68,6 +68,11 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         torch = next(iter(item.named("pytorch")), None)
         severity = severity_in(view, Severity.ERROR if _impossible(torch, item) else Severity.WARNING)
         yield Finding("TL308", view.path, span, _message(torch, item, context), severity, _help(view, item, context))
+        at = view.source.location(span.start)[0]
+        for pin in meta if view.source.location(meta[0].span.start if meta else 0)[0] != at else ():
+            message = f"`{pin.text}` is of PyTorch's conda channel, and chooses a CUDA for no torch after 2.5."
+            help = "It goes with the channel: a wheel brings its CUDA, and conda-forge chooses it by `cuda-version`."
+            yield Finding("TL308", view.path, pin.span, message, Severity.INFO, help)
 
 
 def _impossible(torch: Pin | None, item: PinSet) -> bool:

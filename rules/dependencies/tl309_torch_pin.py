@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -11,14 +9,15 @@ from torchlift.dependencies.commands import is_command, loose_indexes, loose_pin
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
-from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.wording.shown_text import is_shown
+from torchlift.rules.dependencies.installed.in_code import LISTS, commands_in_code, lists_in_code
 from torchlift.rules.dependencies.installed.reading import (
     INSTALLING,
     SETUP,
     is_expectation,
+    script_of,
     session_install,
     sets_of,
     setup_of,
@@ -38,14 +37,10 @@ from torchlift.rules.dependencies.moves.said_of_pins import LAST_OF_TORCHTEXT, e
 from torchlift.rules.dependencies.wheels.builds import Line, spelled, target_line
 from torchlift.rules.dependencies.wheels.hardware import wheel_for
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
-from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 from torchlift.view.text import TextKind, TextView
-from torchlift.view.walk import walk
 from torchlift.wheels.machine import Device, Machine
-
-_COMMAND = lazy_pattern(r"\bpip3? install\b[^\n]*\btorch(?:vision|audio)?==\d")
 
 RULE = Rule(
     code="TL309",
@@ -67,7 +62,13 @@ RULE = Rule(
         "with and what it requires move together. Nothing is rewritten beside hashes, variables and packages bound to one torch."
     ),
     targets=(*SETUP, "*.install"),
-    triggers=("install_requires & torch", "nox & torch", "pip & torch=="),
+    triggers=(
+        "install_requires & torch",
+        "nox & torch",
+        "pip & torch==",
+        "/// script & torch",
+        *(f"{word} & torch==" for word in LISTS),
+    ),
     text_triggers=(
         *(
             "torch & ==",
@@ -130,26 +131,17 @@ def check(use: Use, context: Context) -> Iterable[Finding]:
 
 
 def whole(context: Context) -> Iterator[Finding]:
-    """Commands in strings of code, which a shell runs: each is read where it stands, with blanks in the place of all else."""
+    """What a script asks for in a comment, lists of packages in code, and commands in its strings."""
     view, settings = context.view, _reaching(context.settings)
-    if not _COMMAND.search(view.source.text) or is_test_file(view.path):
+    if (script := script_of(context)) is not None:
+        yield from _in_set(*script, settings, context.project)
+    if is_test_file(view.path):
         return
-    text = view.source.text
-    kept = []
-    for node in walk(view.tree):
-        said = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-        parent = view.parent(node) if said else None
-        if isinstance(node, ast.expr) and parent is not None and not isinstance(parent, (ast.Expr, ast.JoinedStr)):
-            kept += [view.span(node)] if _COMMAND.search(view.text(node)) else []
-    shown = [text[span.start : span.end].replace('"', " ").replace("'", " ") for span in kept]
-    code, at = "", 0
-    for span, command in zip(kept, shown, strict=True):
-        if span.start >= at:
-            code += re.sub(r"[^\n]", " ", text[at : span.start]) + command
-            at = span.end
-    shell = TextView(view.path, "shell", SourceText(code + re.sub(r"[^\n]", " ", text[at:])))
-    for item in sets_of(shell):
-        for finding in _in_set(shell, item, settings, context.project):
+    read = [(TextView(view.path, "shell", view.source), item) for item in lists_in_code(view)]
+    commands = commands_in_code(view)
+    read += [(commands, item) for item in sets_of(commands)] if commands is not None else []
+    for text, item in read:
+        for finding in _in_set(text, item, settings, context.project):
             yield replace(finding.without_fix("Strings of code are not edited."), severity=Severity.INFO, groups=())
 
 
@@ -246,6 +238,18 @@ EXAMPLES = (
         "import os\n\nINDEX = ''\ncommand = os.environ.get('TORCH_COMMAND', f'pip install torch==2.0.1 torchvision==0.15.2 --index-url {INDEX}')\n",
         why="a command in a string of code",
         path="launch.py",
+    ),
+    Bad(
+        '# /// script\n# requires-python = ">=3.11"\n# dependencies = [\n#   "torch==2.9.1",  # as tested\n# ]\n# ///\nimport torch\n',
+        '# /// script\n# requires-python = ">=3.11"\n# dependencies = [\n#   "torch==2.15.0",  # as tested\n# ]\n# ///\nimport torch\n',
+        "unsafe",
+        why="a script of one file",
+        path="run.py",
+    ),
+    Bad(
+        'import modal\n\nimage = modal.Image.debian_slim().pip_install("torch==2.1.0", "torchvision==0.16.0")\n',
+        why="packages of an image that code builds",
+        path="app.py",
     ),
     Bad("torchtext\n", why="what ended", path="text/requirements.txt"),
     Bad(

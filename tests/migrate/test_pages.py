@@ -37,6 +37,10 @@ def _told(root: Path, name: str, page: str) -> list[str]:
         ("a.rst", f"So::\n\n    {_OLD}", "3:14: TL428"),
         ("a.md", "```py\nfrom torch._six import inf\n```\n", "2:24: TL402"),
         ("a.md", "```py\nimport torch\n\ntorch.jit.script(f)\n```\n", "4:1: TL102"),
+        ("a.sh", 'python -u -c "import torch; torch.lu(1)"\n', "1:29: TL415"),
+        ("a.sh", "python3 - <<'X'\n    import torch\n    torch.lu(1)\nX\n", "3:5: TL415"),
+        ("a.yml", "a:\n  - run: |\n      python -c '\n      import torch\n      torch.lu(1)\n      '\n", "5:7: TL415"),
+        ("Dockerfile", "RUN python3.11 -c 'import torch; torch.load(\"a.pt\")'\n", "1:34: TL501"),
     ],
 )
 def test_an_old_name_in_a_block_of_a_page_is_told_by_its_line(tmp_path: Path, name: str, page: str, place: str) -> None:

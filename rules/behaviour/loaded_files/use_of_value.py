@@ -61,7 +61,8 @@ def _direct(view: ModuleView, node: ast.expr, *, whole: bool = True) -> ToldKind
             is_called = isinstance(called, ast.Call) and called.func is parent
             if parent.attr in _OF_MODULES:
                 return ToldKind("module", f".{parent.attr}()") if is_called else None
-            if parent.attr not in _OF_PLAIN_VALUES:
+            in_place = parent.attr.endswith("_") and not parent.attr.endswith("__")  # as tensors name it
+            if parent.attr not in _OF_PLAIN_VALUES and not in_place:
                 return ToldKind("object", f".{parent.attr}")
         node, parent = parent, view.parent(parent)
     return None
@@ -72,10 +73,11 @@ def _named(view: ModuleView, value: ast.expr, depth: int, *, whole: bool) -> Tol
     child, statement = value, view.parent(value)
     while isinstance(statement, (ast.Subscript, ast.Attribute)) and statement.value is child:
         child, statement, whole = statement, view.parent(statement), False
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not child:
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is not child:
         return None
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name):
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    target = targets[0]
+    if len(targets) != 1 or not isinstance(target, ast.Name):
         return None
     bindings = [item for item in view.scope_at(target).bindings.get(target.id, ()) if item.node is target]
     told = []

@@ -12,7 +12,7 @@ from torchlift.dependencies.grammar import is_template
 from torchlift.dependencies.ini_file import read_ini
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
-from torchlift.dependencies.pyproject_file import read_pyproject
+from torchlift.dependencies.pyproject_file import read_pyproject, read_script
 from torchlift.dependencies.requirements_file import read_requirements
 from torchlift.dependencies.setup_file import read_setup, string_place
 from torchlift.finding import Severity
@@ -166,6 +166,13 @@ def session_install(use: Use, context: Context) -> PinSet | None:
     places = [string_place(source, argument) for argument in use.call.args]
     words = [(source.slice(place), place.start) for place in places if place is not None]
     return read_words(words) if words and len(words) == len(places) else None
+
+
+def script_of(context: Context) -> tuple[TextView, PinSet] | None:
+    """What a script of one file asks for in a comment, with the file as text: like setup.py it is most like a file of cmake."""
+    source = context.view.source
+    read = read_script(context.view.path, source.text) if "# /// script" in source.text else None
+    return None if read is None else (TextView(context.view.path, "cmake", source), read)
 
 
 def is_expectation(view: TextView) -> bool:

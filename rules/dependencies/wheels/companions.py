@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -99,10 +100,11 @@ def required_by_torch(line: tuple[int, int], name: str) -> str | None:
 
 @cache
 def can_go_together(torch: str | None, name: str, wanted: str | None) -> bool:
-    """Whether some torch that a specifier allows has a companion that the other one allows.
+    """Whether some torch that a specifier allows has a companion that the other one allows; a build of a night counts as its release.
 
     True also where an answer would need releases that the table does not have.
     """
+    wanted = re.sub(r"\.dev\d+", "", wanted) if wanted else wanted
     rows = [row for row in _rows() if allows(torch, row["torch"])]
     pairs = [(row["torch"], companion_of(name, row["torch"]), row["pins"].get("triton")) for row in _rows()]
     if not rows or not any(allows(wanted, version) for version in known_releases(name)):

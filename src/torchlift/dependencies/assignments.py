@@ -28,6 +28,10 @@ _PLAIN: dict[TextKind, re.Pattern[str]] = {
     "batch": lazy_pattern(r"(?i)\bset[ \t]+\"?(\w+)=()()([^\s\"&]+)"),
     "powershell": lazy_pattern(r"\$(?:env:)?(\w+)[ \t]*=[ \t]*" + _QUOTED),
 }
+_HCL = lazy_pattern(r"""\bvariable[ \t]+"([\w-]+)"\s*\{[^{}]*?\bdefault[ \t]*=[ \t]*"([^"\r\n]*)()()\"""")
+# An item of a list that names the environment of a job or of a build; packages of conda are written in small letters.
+_ENVIRONMENT = lazy_pattern(r"(?<![\w.$/-])([A-Z][A-Z0-9_]*)=(?!=)" + _QUOTED)
+_JSON = lazy_pattern(r"\$\{\{\s*fromJSON\(\s*'(?P<list>\[[^\[\]]*\])'\s*\)\s*\}\}", re.IGNORECASE)
 _KEY = lazy_pattern(
     r"^(?P<indent>[ \t]*)(?P<item>-[ \t]+)?[\"']?(?P<name>\w(?:[\w. -]*\w)?)[\"']?[ \t]*:(?:[ \t]+(?P<value>\S.*))?$"
 )
@@ -75,6 +79,8 @@ def assignments(view: TextView) -> tuple[Assignment, ...]:
         found += _yaml(view)
     elif (pattern := _PLAIN.get(view.kind)) is not None:
         found += [_assignment(match, 0) for match in pattern.finditer(view.code)]
+    if view.kind == "makefile":
+        found += [_assignment(match, 0) for match in _HCL.finditer(view.code)]
     return tuple(sorted(dict.fromkeys(found), key=lambda item: item.span))
 
 
@@ -123,6 +129,9 @@ def _yaml(view: TextView) -> Iterator[Assignment]:
             yield from _scalars(loop["name"], loop["values"], at, list_at=at)
         item = _ITEM.match(line.text)
         key = _KEY.match(line.text)
+        if item is not None and key is None:
+            at = line.start + item.start("value")
+            yield from (_assignment(match, at) for match in _ENVIRONMENT.finditer(item["value"]))
         if key is None:
             if item is not None and above and above[-1][0] <= len(item["indent"]):
                 yield from _scalars(
@@ -136,7 +145,11 @@ def _yaml(view: TextView) -> Iterator[Assignment]:
         row = bool(above) and (above[-1][1] == "include" or (len(above) > 1 and above[-2][1] == "matrix"))
         above.append((indent, name))
         places[len(above)] = line.start
-        if key["value"] and key["value"][0] not in "{|>&*":
+        listed = _JSON.match(key["value"] or "")
+        if listed is not None:
+            at = line.start + key.start("value") + listed.start("list") + 1
+            yield from _scalars(name, listed["list"][1:], at, list_at=line.start, row=row)
+        elif key["value"] and key["value"][0] not in "{|>&*":
             start = line.start + key.start("value")
             brackets = key["value"][0] == "["
             at = line.start if brackets else -1

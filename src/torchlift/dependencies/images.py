@@ -16,19 +16,20 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view.text import TextView
 
-_FROM = lazy_pattern(r"^\s*FROM\s+(?:--platform=\S+\s+)?[\"']?(?P<image>[^\s\"']+)", re.IGNORECASE)
-_YAML = lazy_pattern(r"(?:^|[\s{,-])(?:image|container|name)\s*:\s*[\"']?(?P<image>[^\s\"'},]+)")
-_HUB = r"(?:(?:docker\.io|index\.docker\.io|mirror\.gcr\.io|public\.ecr\.aws/docker)/)?"
-_CUDA = lazy_pattern(
-    rf"{_HUB}(?:nvcr\.io/)?nvidia/cuda:(?P<cuda>\d+\.\d+)(?:\.\d+)?-(?:cudnn\d*-)?(?P<flavour>base|runtime|devel)\b"
+_FROM = lazy_pattern(r"^\s*FROM:?\s+(?:--platform=\S+\s+)?[\"']?(?P<image>[^\s\"']+)", re.IGNORECASE)
+_YAML = lazy_pattern(
+    r"(?:^|[\s{,-])[\"']?(?:image|image_id|base_image|container|name)[\"']?\s*:\s*[\"']?(?:docker:)?(?:\$\{\w+:?-)?(?P<image>[^\s\"'},]+)"
 )
+# A mirror keeps the name behind its own: `registry.example.com/library/nvidia/cuda`, `${REGISTRY}nvidia/cuda`; enroot puts a `#` there.
+_HUB = r"(?:docker://)?(?:\$\{?\w+(?::?-[^}\s]*)?\}?/?)?(?:[\w-]+(?:\.[\w-]+)+(?::\d+)?[/#](?:[\w.-]+/)*?)?"
+_CUDA = lazy_pattern(rf"{_HUB}nvidia/cuda:(?P<cuda>\d+\.\d+)(?:\.\d+)?-(?:cudnn\d*-)?(?P<flavour>base|runtime|devel)\b")
 _TORCH = lazy_pattern(
     rf"{_HUB}pytorch/pytorch:(?P<torch>\d+\.\d+(?:\.\d+)?)-cuda(?P<cuda>\d+(?:\.\d+)?)-cudnn\d+(?:\.\d+)?-(?P<flavour>runtime|devel)\b"
 )
 _NIGHTLY = lazy_pattern(
     rf"{_HUB}pytorch/pytorch:nightly-(?P<flavour>runtime|devel)-cuda(?P<cuda>\d+(?:\.\d+)?)-cudnn\d+\b"
 )
-_NGC = lazy_pattern(r"(?:nvcr\.io/)?nvidia/pytorch:(?P<tag>\d\d\.\d\d)(?:\.\d+)?-py3\b")
+_NGC = lazy_pattern(rf"{_HUB}nvidia/pytorch:(?P<tag>\d\d\.\d\d)(?:\.\d+)?-py3\b")
 _FILLED = lazy_pattern(r"\$\{?(?P<name>\w+)(?::-[^}]*)?\}?")
 _WHOLE_TAG = lazy_pattern(r":\$\{?\w+\}?\Z")
 _PYTHON = lazy_pattern(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?(?:-[\w.-]+)?\Z")
@@ -37,7 +38,9 @@ _PYTHON = lazy_pattern(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?
 _OLD_SYSTEM = lazy_pattern(r"-(ubuntu(?:14|16|18)\.04|centos[67])\b")
 # Sources: release notes of Ubuntu, package lists of CentOS, 2026-11-26.
 _GLIBC = {"ubuntu14.04": "2.19", "ubuntu16.04": "2.23", "ubuntu18.04": "2.27", "centos6": "2.12", "centos7": "2.17"}
-_ANYWHERE = lazy_pattern(r"(?<![\w./-])(?:[\w-]+(?:\.[\w-]+)+/(?:[\w-]+/)*)?(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+")
+_ANYWHERE = lazy_pattern(
+    r"(?<![\w./-])(?:docker://)?(?:[\w-]+(?:\.[\w-]+)+[/#](?:[\w-]+/)*)?(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+"
+)
 
 
 @dataclass(frozen=True, slots=True)

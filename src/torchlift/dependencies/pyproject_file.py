@@ -1,12 +1,14 @@
-"""`pyproject.toml`, `uv.toml`, `pixi.toml` and `Pipfile`: PEP 621, dependency groups, setuptools, Poetry, PDM, uv, pixi.
+"""`pyproject.toml`, `uv.toml`, `pixi.toml`, `tox.toml` and `Pipfile`: PEP 621, dependency groups, setuptools, Poetry, PDM, uv, pixi;
+and what scripts of one file ask for in a comment (PEP 723).
 
-Sources: PEP 621 and PEP 735; "Dynamic Metadata" of setuptools' documentation; "Dependency specification" and
+Sources: PEP 621, PEP 723 and PEP 735; "Configuration" of tox's documentation; "Dynamic Metadata" of setuptools' documentation; "Dependency specification" and
 "Repositories" of Poetry's; "The pixi.toml manifest" of pixi's; "Configuring projects" of PDM's; "Dependency sources" and "Package indexes" of uv's; "Pipfile
 & Pipfile.lock" of Pipenv's.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -15,8 +17,10 @@ from torchlift.dependencies.pin import Notation, Pin
 from torchlift.dependencies.pin_set import Include, PackageSource, PinSet
 from torchlift.dependencies.toml_strings import Path, TomlString, toml_strings
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.source import Span
+from torchlift.source import SourceText, Span
 from torchlift.view.text import TextView
+
+_SCRIPT = lazy_pattern(r"^# /// script[ \t]*\r?\n(?P<content>(?:^#(?: [^\n]*)?\n)+?)^# ///[ \t]*\r?$", re.MULTILINE)
 
 
 def _places(*dotted: str) -> tuple[tuple[str, ...], ...]:
@@ -33,6 +37,12 @@ _LISTS = _places(
     "tool.pdm.dev-dependencies.*.*",
     "tool.hatch.envs.*.dependencies.*",
     "tool.hatch.envs.*.extra-dependencies.*",
+    "env_run_base.deps.*",
+    "env.*.deps.*",
+    "tool.tox.env_run_base.deps.*",
+    "tool.tox.env.*.deps.*",
+    "tool.uv.constraint-dependencies.*",
+    "tool.uv.override-dependencies.*",
 )
 _POETRY = _places(
     "tool.poetry.dependencies",
@@ -72,8 +82,18 @@ _PDM_SOURCE = ("tool", "pdm", "source")
 _NAMES_CUDA = lazy_pattern(r"cu\d{2,3}(?!\d)")
 
 
-def read_pyproject(view: TextView) -> PinSet:
-    """All requirements as one set with a group for each list."""
+def read_script(path: str, text: str) -> PinSet | None:
+    """What a script of one file asks for in the comment at its head, as a project would; None where it has none."""
+    block = _SCRIPT.search(text)
+    if block is None:
+        return None
+    toml = re.sub(r"(?m)^#", " ", block["content"])
+    blank = re.sub(r"[^\n]", " ", text[: block.start("content")])
+    return read_pyproject(TextView(path, "toml", SourceText(blank + toml)), ("project",))
+
+
+def read_pyproject(view: TextView, above: Path = ()) -> PinSet:
+    """All requirements as one set with a group for each list; `above` are keys that stand in front of all but those of tools."""
     found = PinSet(Span(0, len(view.source.text)))
     try:
         strings = toml_strings(view.source.text)
@@ -83,7 +103,7 @@ def read_pyproject(view: TextView) -> PinSet:
     markers = {item.path[:-1] for item in strings if item.path[-1] in {"markers", "platform", "python", "sys_platform"}}
     find_links = {item.path[:-1] for item in strings if item.path[-1] == "type" and item.value == "find_links"}
     for item in strings:
-        path = item.path
+        path = item.path if item.path[0] == "tool" else (*above, *item.path)
         # The project's own name is none of an index.
         named = path[-1] in {"name", "index", "source"} and path[0] != "project" and path[-2:] != ("poetry", "name")
         match = _NAMES_CUDA.search(item.value) if named and item.plain else None

@@ -1,4 +1,5 @@
-"""The Python that a page in Markdown or reStructuredText shows: its blocks of code and its doctests, as one text."""
+"""The Python that stands in other text, as one: blocks of code and doctests of a page in Markdown or reStructuredText; what
+commands of a script, a container file or a workflow hand to `python -c` or to the standard input of python."""
 
 from __future__ import annotations
 
@@ -28,6 +29,13 @@ _OLD = lazy_pattern(
     r"|(?:do not|don't|never) use|removed|no longer|migrat\w+|upgrading)\b",
     re.IGNORECASE,
 )
+_QUOTED = lazy_pattern(
+    r"""\bpython[\d.]*(?:[ \t]+-\w+)*?[ \t]+-c[ \t]+(?:"(?P<expanded>[^"\\$`]{1,4000})"|'(?P<code>[^']{1,4000})')"""
+)
+_HERE = lazy_pattern(
+    r"""^[^\r\n#]*\bpython[\d.]*\b[^\r\n]*<<-?[ \t]*["']?(?P<end>\w+)["']?[^\r\n]*\n(?P<code>(?s:.{1,20000}?))^[ \t]*(?P=end)[ \t]*\r?$""",
+    re.MULTILINE,
+)
 _HIDDEN = lazy_pattern(r"<!--.*?-->", re.DOTALL)
 
 
@@ -36,7 +44,7 @@ class PageCode:
     """The Python of a page.
 
     Attributes:
-        text: as long as the page; what is no Python of it is blanks. What stands in front of a line of code (indent, prompt)
+        text: as long as the page or script; what is no Python of it is blanks. What stands in front of a line of code (indent, prompt)
             stands behind it, so that every line begins as Python does.
         moved: how many characters that are, by line from 0.
     """
@@ -69,6 +77,31 @@ def page_code(page: str) -> PageCode:
         if _parses("\n".join(written)) and not _is_old(lines, first, block):
             code[first : first + len(block)] = written
             moved.update((first + number, start) for number, start in enumerate(starts) if start)
+    return PageCode("\n".join(code), moved)
+
+
+def command_code(text: str) -> PageCode:
+    """The Python in commands of a script; what a shell would change first, or does not parse, is left out."""
+    lines = text.split("\n")
+    code = [" " * len(line) for line in lines]
+    moved: dict[int, int] = {}
+    found = [match.span(match.lastgroup or 0) for match in _QUOTED.finditer(text)]
+    found += [match.span("code") for match in _HERE.finditer(text)]
+    for start, end in found:
+        first, column = text.count("\n", 0, start), start - (text.rfind("\n", 0, start) + 1)
+        block = text[start:end].split("\n")
+        rest = [line for line in block[1 if column else 0 :] if line.strip()]
+        indent = min((len(line) - len(line.lstrip()) for line in rest), default=0)
+        starts = [min(indent, len(line)) for line in block]
+        if column:
+            starts[0] = len(block[0]) - len(block[0].lstrip())
+        shifts = [skipped + (column if not number else 0) for number, skipped in enumerate(starts)]
+        written = [line[skipped:] for line, skipped in zip(block, starts, strict=True)]
+        if lines[first].lstrip().startswith("#") or not _parses("\n".join(written)):
+            continue
+        for number, line in enumerate(written):
+            code[first + number] = line.ljust(len(lines[first + number]))
+        moved.update((first + number, shift) for number, shift in enumerate(shifts) if shift)
     return PageCode("\n".join(code), moved)
 
 

@@ -40,6 +40,9 @@ them, `markdown` is a page in Markdown or reStructuredText, `lock` what a tool w
 SCRIPTS: frozenset[TextKind] = frozenset({"shell", "dockerfile", "yaml", "makefile", "env"})
 """Kinds that a rule about commands and variables is asked about."""
 
+WITH_PYTHON: frozenset[TextKind] = frozenset({"markdown", "shell", "yaml", "dockerfile", "makefile"})
+"""Kinds in which Python may stand: the blocks of a page, what a command hands to `python -c`."""
+
 _NAMES: tuple[tuple[TextKind, str], ...] = (
     (
         "lock",
@@ -51,15 +54,23 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
         "yaml",
         r"[^/]+\.ya?ml|(?:[\w.-]*[-_.])?(?:pins?|setup|install|deps|dependenc(?:y|ies)|requirements|versions?|devcontainer)(?:[-_.][\w.-]*)?\.json",
     ),
-    ("dockerfile", r"(?:[Dd]ocker|[Cc]ontainer)file(?:[._-].+)?|.+\.(?:[Dd]ocker|[Cc]ontainer)file"),
-    ("makefile", r"(?:GNU)?[Mm]akefile(?:\.inc)?|.+\.mk"),
+    # Apptainer's definitions have `From:` and commands, too.
+    (
+        "dockerfile",
+        r"(?:[Dd]ocker|[Cc]ontainer)file(?:[._-].+)?|.+\.(?:[Dd]ocker|[Cc]ontainer)file|Singularity(?:[._-].+)?|.+\.def",
+    ),
+    # Others that have commands, and variables with blanks around the sign: just, HCL (bake, Terraform, Nomad), Nix, Jenkins.
+    (
+        "makefile",
+        r"(?:GNU)?[Mm]akefile(?:\.inc)?|.+\.mk|\.?[Jj]ustfile|.+\.(?:just|hcl|tf|nomad|nix|groovy|jenkinsfile)|Jenkinsfile(?:[._-].+)?",
+    ),
     ("env", r"\.env(?:\.\w+)?|.+\.env"),
     (
         "requirements",
         r"(?:[^/]*[-_.])?(?:requirements?|constraints?|reqs)(?:[-_.][^/]*)?\.(?:txt|in)"
         r"|(?:requirements?|constraints?|reqs)/[^/]+\.(?:txt|in)",
     ),
-    ("toml", r"(?:pyproject|uv|pixi)\.toml|Pipfile"),
+    ("toml", r"(?:pyproject|uv|pixi|tox|hatch)\.toml|Pipfile"),
     ("ini", r"setup\.cfg|tox\.ini"),
     ("cmake", r"CMakeLists\.txt|.+\.cmake"),
     # A list of changes names old releases for ever.
@@ -237,6 +248,8 @@ def _comment_start(line: str, kind: TextKind) -> int | None:
         return len(line) - len(line.lstrip())
     if kind == "batch":
         return len(line) - len(line.lstrip()) if _REMARK.match(line) else None
+    if kind == "makefile" and line.lstrip().startswith("//"):  # Groovy, HCL
+        return len(line) - len(line.lstrip())
     if "#" not in line or kind in {"markdown", "lock"}:
         return None
     if line.lstrip()[:1] == "#":
