@@ -11,7 +11,9 @@ from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.version_values import VersionValue, version_values
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.wording.shown_text import is_shown
+from torchlift.rules.dependencies.installed.in_code import releases_in_code
 from torchlift.rules.dependencies.installed.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.installed.reading import NAMING, is_expectation, sets_of
 from torchlift.rules.dependencies.moves.moving import bound_beside
@@ -20,7 +22,7 @@ from torchlift.rules.dependencies.wheels.companions import companion_of, torch_f
 from torchlift.rules.dependencies.wheels.hardware import advice
 from torchlift.rules.dependencies.wheels.index_problem import problem_of
 from torchlift.rules.dependencies.wheels.succession import release_of
-from torchlift.rules.rule import Bad, Ok, Rule, Settings, TextContext, nothing
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext, nothing
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
 from torchlift.view.text import TextView
@@ -40,6 +42,7 @@ RULE = Rule(
     ),
     targets=(),
     check=nothing,
+    triggers=("install & torch=={", "pip & torch=={", "packages & torch=={"),
     text_triggers=(
         *(
             "ARG & TORCH",
@@ -97,6 +100,15 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
             continue
         for value in _telling(named):
             yield Finding("TL310", view.path, value.span, _message(value, target), _severity(view, value), help, fix)
+
+
+def whole(context: Context) -> Iterator[Finding]:
+    """Releases in code that makes requirements with them."""
+    view, target = context.view, target_line(context.settings.target)
+    for value in releases_in_code(view) if not is_test_file(view.path) else ():
+        if _line(value) < target:
+            help = _by_hand([value], release_of(context.settings) or spelled(target))
+            yield Finding("TL310", view.path, value.span, _message(value, target), Severity.INFO, help)
 
 
 def _is_data(view: TextView, value: VersionValue) -> bool:
@@ -293,6 +305,11 @@ def _by_hand(values: list[VersionValue], release: str) -> str:
 
 
 EXAMPLES = (
+    Bad(
+        'import subprocess\n\nTORCH = "2.1.0"\nsubprocess.run(f"pip install torch=={TORCH}", shell=True)\n',
+        why="a release in code",
+        path="install.py",
+    ),
     Bad(
         "jobs:\n  matrix:\n    steps:\n      - shell: python\n        run: |\n          for torch_version in ['2.5.1', '2.6.0']:\n"
         "            print(torch_version)\n",

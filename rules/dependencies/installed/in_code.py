@@ -8,6 +8,7 @@ import re
 from torchlift.dependencies.grammar import read_pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.setup_file import string_place
+from torchlift.dependencies.version_values import VersionValue
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import SourceText
 from torchlift.view import ModuleView
@@ -23,6 +24,8 @@ _PINNED = lazy_pattern(r"torch(?:vision|audio)?(?:\[\w+\])?(?:===?|~=|<=?)\d[\w.
 _ASKS = lazy_pattern(
     r"(?:^|_)(?:pip|packages?|requirements?|requires|dependenc(?:y|ies)|deps|reqs)(?:_|$)", re.IGNORECASE
 )
+_MADE = lazy_pattern(r"(?<![\w-])torch==\$?\{(?P<name>[A-Za-z_]\w*)\}")
+_RELEASE = lazy_pattern(r"\d+\.\d+(?:\.\d+)?")
 _OTHERS_READ = frozenset({"setup.py", "noxfile.py"})
 
 
@@ -38,7 +41,7 @@ def lists_in_code(view: ModuleView) -> list[PinSet]:
         if place is None or above is None or not _ASKS.search(_name_of(parent if of_list else node, above)):
             continue
         pin = read_pin(view.source.slice(place), place.start)
-        found.setdefault(id(above), PinSet(view.span(above))).add(pin)
+        found.setdefault(id(above), PinSet(place)).add(pin)
     return list(found.values())
 
 
@@ -60,6 +63,23 @@ def commands_in_code(view: ModuleView) -> TextView | None:
             code += re.sub(r"[^\n]", " ", text[at : span.start]) + command
             at = span.end
     return TextView(view.path, "shell", SourceText(code + re.sub(r"[^\n]", " ", text[at:])))
+
+
+def releases_in_code(view: ModuleView) -> list[VersionValue]:
+    """Releases that code gives names to which requirements of torch are made with: `f"torch=={RELEASE}"`."""
+    uses = {match["name"]: match[0] for match in _MADE.finditer(view.source.text)}
+    found = []
+    for node in walk(view.tree) if uses else ():
+        if (
+            not isinstance(node, ast.Assign)
+            or not isinstance(node.targets[0], ast.Name)
+            or node.targets[0].id not in uses
+        ):
+            continue
+        place, name = string_place(view.source, node.value), node.targets[0].id
+        if place is not None and _RELEASE.fullmatch(view.source.slice(place)):
+            found.append(VersionValue("torch", name, view.source.slice(place), place, listed=False, use=uses[name]))
+    return found
 
 
 def _name_of(node: ast.AST | None, above: ast.AST) -> str:

@@ -76,6 +76,8 @@ COPIED = "# Copied from another file, so that pip-compile can resolve it\ntorch=
             "channels:\n  - pytorch\ndependencies:\n  - pytorch\n  - pytorch-cuda=11.8\n",
             [("TL308", 2), ("TL308", 5)],
         ),
+        ("meta.yaml", "requirements:\n  run:\n    - pytorch >=2.0,<2.2\n    - python\n", [("TL309", 3)]),
+        ("python_env.yaml", "python: 3.12\ndependencies:\n- torch==2.3.1\n", [("TL309", 3)]),
         ("requirements.txt", "torchvision==0.23.0.dev20250622\n", [("TL309", 1)]),
         ("a.py", 'import ray\n\nENV = {"pip": ["numpy", "torch==2.3.1"]}\n', [("TL309", 3)]),
         ("a.py", 'KNOWN = ["numpy", "torch==2.3.1"]  # pip\n', []),
