@@ -59,7 +59,8 @@ RULE = Rule(
         "review otherwise, and always for upper bounds (they may know of a break), under conditions, and in jobs that may "
         "test an older torch on purpose, and on pages. A Python below what the new torch has wheels for (`requires-python`, "
         "an image, a job, a row of a matrix) goes up with it, for review; where it cannot, torch stays. What one project is built "
-        "with and what it requires move together. Nothing is rewritten beside hashes, variables and packages bound to one torch."
+        "with and what it requires move together, and so do a file of requirements and the lists that include it; where another "
+        "list of the project holds the old torch (a companion in an extra, a second command), it needs review. Nothing is rewritten beside hashes, variables and packages bound to one torch."
     ),
     targets=(*SETUP, "*.install"),
     triggers=(

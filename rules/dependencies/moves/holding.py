@@ -19,6 +19,7 @@ from torchlift.versions import TorchVersion
 from torchlift.view.text import SCRIPTS, TextView, read_text, text_kind
 
 _UPPER = frozenset({"==", "===", "<", "<=", "~="})
+_SAY_NOTHING = {None, "markdown", "lock", "cpp", "cmake"}
 _WITH_COMMANDS = SCRIPTS | {"batch", "powershell"}
 _FILES = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "constraints.txt", "Dockerfile")
 
@@ -90,37 +91,71 @@ def groups_of(path: str, pins: list[Pin], settings: Settings, project: Project) 
     An extension is built with the torch of the build requirements, and imported with that of the runtime requirements.
     """
     target = target_line(settings.target)
-    around = (path, *(where for where, _ in project.once(_installed_with, path)))
+    around = (path, *(where for where, _ in project.once(installed_with, path)))
     asked = [
         project.once(_group, posixpath.dirname(path), target),
-        *(project.once(_apart_from_torch, where, target) for where in dict.fromkeys(around)),
+        *(project.once(_in_several_files, where, target) for where in dict.fromkeys(around)),
     ]
     return tuple(
         group for group, starts in asked if group is not None and any((path, pin.span.start) in starts for pin in pins)
     )
 
 
-def companions_apart(project: Project, path: str, target: Line) -> tuple[tuple[str, Pin], ...]:
-    """What goes with one torch only and keeps it below `target`, in lists without torch that are installed with a file."""
+def held_beside(project: Project, path: str, target: Line) -> tuple[tuple[str, Pin], ...]:
+    """The first requirement that keeps torch below `target` of each list in other files that is installed with a file."""
     return tuple(
         (other, held[0])
-        for other, item in project.once(_installed_with, path)
-        if not item.named("torch")
+        for other, item in project.once(installed_with, path)
         for pins in lists_of(item)
         if (held := held_in(pins, target))
     )
 
 
-def _installed_with(project: Project, path: str) -> tuple[tuple[str, PinSet], ...]:
-    """The lists that include a file of requirements, and those that it includes, with their paths."""
-    own = {where for item in _sets(project, path) for where in _included(path, item)} - {path}
-    found = [(where, item) for where in sorted(own) for item in _sets(project, where)]
+def held_apart(project: Project, target: Line) -> tuple[tuple[str, Pin], ...]:
+    """The first requirement of each list of a project that names no torch and yet keeps it below `target`."""
+    words = tuple(name for name in COMPANIONS if name != "torch")
+    paths = {place.rpartition(":")[0] for places in project.places(words).values() for place in places}
+    return tuple(
+        (path, held[0])
+        for path in sorted(paths)
+        if path.endswith("setup.py") or text_kind(path) not in _SAY_NOTHING
+        for item in _sets(project, path)
+        for pins in lists_of(item)
+        if not any(pin.is_torch for pin in pins) and (held := held_in(pins, target))
+    )
+
+
+def held_otherwise(project: Project, path: str, own: PinSet, target: Line) -> tuple[tuple[str, Pin], ...]:
+    """Other requirements of torch of a distribution, by an extra or in a file beside it, that keep it below `target` in their own way."""
+    versions = {pin.exact.public for pin in own.named("torch") if pin.exact}
+    certain = any(is_certain(pin.group) for pin in own.named("torch"))
+    spans = {pin.span for pin in own.pins}
+    beside = [posixpath.join(posixpath.dirname(path), name) for name in _FILES if name != "Dockerfile"]
+    return tuple(
+        (where, pin)
+        for where in beside
+        for item in _sets(project, where)
+        for pins in lists_of(item)
+        for pin in held_in(pins, target)
+        if pin.is_torch and (where != path or pin.span not in spans) and (certain or is_certain(pin.group))
+        if not (pin.exact and pin.exact.public in versions)
+    )
+
+
+def installed_with(project: Project, path: str) -> tuple[tuple[str, PinSet], ...]:
+    """The lists that include a file of requirements, what else they include, and those that it includes, with their paths."""
+    found = {where: _sets(project, where) for item in _sets(project, path) for where in _included(path, item)}
     for other in dict.fromkeys(
         place.rpartition(":")[0] for place in project.mentions(posixpath.basename(path), (path,))
     ):
-        if text_kind(other) not in {None, "markdown"} and other not in own:
-            found += [(other, item) for item in _sets(project, other) if path in _included(other, item)]
-    return tuple(found)
+        if text_kind(other) in _SAY_NOTHING or other in found:
+            continue
+        including = tuple(item for item in _sets(project, other) if path in _included(other, item))
+        if including:
+            found[other] = including
+            found |= {where: _sets(project, where) for item in including for where in _included(other, item)}
+    found.pop(path, None)
+    return tuple((where, item) for where in sorted(found) for item in found[where])
 
 
 def _included(path: str, item: PinSet) -> set[str]:
@@ -129,15 +164,15 @@ def _included(path: str, item: PinSet) -> set[str]:
     return {posixpath.normpath(posixpath.join(folder, one.path)) for folder in folders for one in item.includes}
 
 
-def _apart_from_torch(project: Project, path: str, target: Line) -> tuple[Group | None, frozenset[tuple[str, int]]]:
+def _in_several_files(project: Project, path: str, target: Line) -> tuple[Group | None, frozenset[tuple[str, int]]]:
     """What moves together with the torch of a file although it stands in others, and where the first pins begin."""
-    others = companions_apart(project, path, target)
+    others = held_beside(project, path, target)
     held = [held_in(pins, target) for item in _sets(project, path) for pins in lists_of(item)] if others else []
     torch = [(path, pins[0]) for pins in held if any(pin.is_torch for pin in pins)]
     if not torch:
         return None, frozenset()
     places = [*torch, *others]
-    paths = tuple(dict.fromkeys(where for where, _ in places))
+    paths = tuple(sorted({where for where, _ in places}))
     starts = frozenset((where, pin.span.start) for where, pin in places)
     return Group(f"torch in {' and '.join(paths)}", paths, len(places)), starts
 

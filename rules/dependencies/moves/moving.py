@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import replace
 from functools import lru_cache
@@ -17,7 +18,7 @@ from torchlift.rules.dependencies.installed.own_kernels import kernels_at_stake
 from torchlift.rules.dependencies.installed.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.installed.reading import FAMILY, lock_beside, named_elsewhere, sets_of
 from torchlift.rules.dependencies.installed.said_for import said_for
-from torchlift.rules.dependencies.moves.holding import companions_apart
+from torchlift.rules.dependencies.moves.holding import held_apart, held_beside, held_otherwise, installed_with
 from torchlift.rules.dependencies.moves.raising import raised_to
 from torchlift.rules.dependencies.wheels.builds import (
     FOR_GLIBC_228,
@@ -150,8 +151,8 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, proje
         return "what the page says around the command is taken to hold for the new torch."
     if item.includes and not (item.indexes and torch) and (others := named_elsewhere(view, item, project)):
         return f"torch or its index is named in another file ({', '.join(others)}), which has to change too."
-    if torch and (beside := project.once(companions_apart, view.path, wheel.line)):
-        return f"`{beside[0][1].text}` in {beside[0][0]}, which is installed with it, has to change too."
+    if torch and (beside := _elsewhere(view, item, wheel, project)):
+        return beside
     named = item.indexes or any(_PYTORCH in source.text for source in item.sources)
     if torch and not named and not wheel.default and view.kind != "toml":
         return "the index that this wheel comes from is named elsewhere and has to change too."
@@ -171,6 +172,22 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, proje
     if item.indexes and not any(pin.clauses for pin in torch) and newest > target_line(settings.target):
         return f"without a version this index gives torch {spelled(newest)}, which is newer than what the project moves to."
     return _bound_elsewhere(view, item, torch)
+
+
+def _elsewhere(view: TextView, item: PinSet, wheel: Wheel, project: Project) -> str:
+    """What other lists of the project require that holds the torch that goes."""
+    beside = project.once(held_beside, view.path, wheel.line)
+    bound = [
+        (where, pin) for where, other in project.once(installed_with, view.path) for pin in other.pins if _is_bound(pin)
+    ]
+    apart = project.once(held_apart, wheel.line)
+    own = posixpath.dirname(view.path)
+    extras = held_otherwise(project, view.path, item, wheel.line)
+    for where, pin in (*beside, *bound, *extras, *apart):
+        folder = posixpath.dirname(where)
+        if f"{folder}/".startswith(f"{own}/") or f"{own}/".startswith(f"{folder}/") or not own or not folder:
+            return f"`{pin.text}` in {where} is taken to be installed apart from it, or to change too."
+    return ""
 
 
 def _kernels(item: PinSet, wheel: Wheel, project: Project) -> str:

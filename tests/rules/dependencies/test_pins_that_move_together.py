@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -422,40 +421,3 @@ def test_an_image_has_the_cuda_of_an_argument_above_it_and_is_told_there(
 ) -> None:
     found = left(run(tmp_path, {"Dockerfile": f"{text}RUN pip install torch==2.15.0\n"}), "TL302")
     assert [text.count("\n", 0, finding.span.start) + 1 for finding in found] == ([line] if line else [])
-
-
-APART = [
-    ("a list that includes the one of torch", {"requirements.txt": "torch==2.1.0\n", "requirements-dev.txt": "-r requirements.txt\ntorchvision==0.16.0\n"}),
-    ("a list that the one of torch includes", {"requirements.txt": "torchvision==0.16.0\n", "requirements-dev.txt": "-r requirements.txt\ntorch==2.1.0\n"}),
-    ("the same in another folder", {"requirements/base.txt": "torch==2.1.0\n", "requirements.txt": "-r requirements/base.txt\ntorchvision==0.16.0\n"}),
-    ("a command that includes it", {"requirements.txt": "torch==2.1.0\n", "install.sh": "pip install -r requirements.txt torchvision==0.16.0\n"}),
-    ("an index beside torch", {"requirements.txt": "torchvision==0.16.0\n", "requirements-gpu.txt": f"--extra-index-url {CU}cu118\n-r requirements.txt\ntorch==2.1.0\n"}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("files", [files for _, files in APART], ids=[name for name, _ in APART])
-@pytest.mark.parametrize("machine", [H100, None], ids=["H100", "unnamed"])
-def test_torch_is_not_moved_away_from_its_companion_in_another_file(
-    tmp_path: Path, files: dict[str, str], machine: Machine | None
-) -> None:
-    assert written(run(tmp_path, files, unsafe=False, machine=machine)) == {}
-    new = written(run(tmp_path, files, machine=machine))
-    if "index" not in "".join(files.values()):
-        assert new == {
-            path: text.replace("2.1.0", "2.15.0").replace("0.16.0", "0.29.2") for path, text in files.items()
-        }
-
-
-@pytest.mark.parametrize("kept", ["torch", "torchvision"])
-@pytest.mark.parametrize("files", [files for _, files in APART[:4]], ids=[name for name, _ in APART[:4]])
-def test_what_is_held_in_one_file_holds_the_other(tmp_path: Path, files: dict[str, str], kept: str) -> None:
-    held = {
-        path: re.sub(rf"{kept}==\S+", r"\g<0>  # torchlift: ignore[TL309] why", text) for path, text in files.items()
-    }
-    assert written(run(tmp_path, held, machine=H100)) == {}
-
-
-def test_a_companion_that_goes_with_later_torch_holds_nothing(tmp_path: Path) -> None:
-    files = {"requirements.txt": "torch==2.1.0\n", "requirements-dev.txt": "-r requirements.txt\ntorchvision==0.29.2\n"}
-    new = written(run(tmp_path, files, unsafe=False, machine=H100))
-    assert new == {"requirements.txt": "torch==2.15.0\n"}
