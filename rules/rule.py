@@ -284,6 +284,7 @@ class Rule:
             needs some, and they alone decide: a file without any is never decoded.
         text_kinds: the languages that `text` is asked about; empty for scripts (`view.text.SCRIPTS`).
         whole: the rule's function for whole files of Python, for what no name of torch leads to; its triggers decide which.
+        whole_triggers: triggers of `whole` alone, set where names do lead to all else that the rule reports.
         wants: which settings leave `whole` and `text` anything to report; all unless given.
     """
 
@@ -313,6 +314,7 @@ class Rule:
     text_triggers: tuple[str, ...] = ()
     text_kinds: frozenset[TextKind] = frozenset()
     whole: WholeCheck | None = None
+    whole_triggers: tuple[str, ...] = ()
     wants: Callable[[Settings], bool] | None = None
 
     def __hash__(self) -> int:
@@ -323,3 +325,8 @@ class Rule:
     def words(self) -> tuple[str, ...]:
         """Words of which at least one stands in every file the rule can match."""
         return self.triggers or tuple(sorted({target.rpartition(".")[2] for target in self.targets}))
+
+    @property
+    def has_names(self) -> bool:
+        """Whether names lead to what it reports of Python, or, beside a function for whole files, to some of it."""
+        return self.whole is None or bool(self.whole_triggers)

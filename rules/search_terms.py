@@ -39,11 +39,13 @@ def terms_of(rules: Iterable[Rule], wrappers: Wrappers) -> SearchTerms:
     groups: dict[str, tuple[str, ...]] = {}
     targets: set[str] = set()
     for rule in rules:
-        if rule.whole is None:
+        if rule.has_names:
             targets.update(rule.targets)
         for collector in rule.collectors:
             groups[collector.name] = triggers(collector.triggers)
             targets.update(collector.targets)
+        if rule.whole_triggers:
+            groups[rule.code] = triggers(rule.whole_triggers)
         if is_table(rule) and rule.gives_way is not None:
             for target in rule.targets:
                 groups[tabled(rule, target)] = triggers(rule.gives_way((target,)))
@@ -55,7 +57,7 @@ def terms_of(rules: Iterable[Rule], wrappers: Wrappers) -> SearchTerms:
 
 def is_table(rule: Rule) -> bool:
     """Whether each target of a rule has triggers of its own: what looks like one of them is no reason to look for the others."""
-    return rule.gives_way is not None and rule.whole is None and rule.applies is None
+    return rule.gives_way is not None and rule.has_names and rule.applies is None
 
 
 def tabled(rule: Rule, target: str) -> str:

@@ -125,7 +125,7 @@ class Dispatcher:
     @cached_property
     def _sieve(self) -> GroupedPrefilter:
         """Tells the rules about whole files by their triggers: most files are looked at for something else."""
-        return GroupedPrefilter({rule.code: rule.words for rule in self._whole})
+        return GroupedPrefilter({rule.code: rule.whole_triggers or rule.words for rule in self._whole})
 
 
 class FileCheck:

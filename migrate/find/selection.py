@@ -181,7 +181,8 @@ class Sieves:
         self._collectors = {collector.name: collector for rule in rules for collector in rule.collectors}
         self.texts = {name: one.text for name, one in self._collectors.items() if one.text is not None}
         self.whole = frozenset(rule.code for rule in rules if looks_at_files(rule, settings))
-        self._together = frozenset(rule.code for rule in rules if rule.whole is None and rule.applies is None)
+        self._together = frozenset(rule.code for rule in rules if rule.has_names and rule.applies is None)
+        self._apart = frozenset(rule.code for rule in rules if rule.whole_triggers)
         conditional = frozenset(rule.code for rule in rules if rule.whole is None and rule.applies is not None)
         self.parties = conditional.union(name for name, one in self._collectors.items() if one.targets)
         self._others = self.whole.union(conditional, self._collectors)
@@ -189,7 +190,7 @@ class Sieves:
     def found(self, words: Words) -> tuple[frozenset[str], frozenset[str]]:
         """What has a trigger in a file: of the rules that ask together, and of the others and the collectors."""
         named = self._prefilter.found_among(words)
-        together = frozenset(name for name in named if owner(name) in self._together)
+        together = frozenset(name for name in named - self._apart if owner(name) in self._together)
         return together, self._others & named
 
     @cached_property
@@ -201,7 +202,7 @@ class Sieves:
         wanted: dict[str, Wanted] = {}
         for rule in self._rules:
             test = _test(rule, self._settings)
-            if rule.whole is not None:
+            if not rule.has_names:
                 continue
             if rule.applies is not None:
                 parties[rule.code] = Party({rule.code: Wanted(rule.targets, test)})

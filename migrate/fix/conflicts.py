@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 from torchlift.finding import AddImport, EditImport, Rewrite, TextEdit
 from torchlift.lazy_dataclass import dataclass
@@ -29,8 +30,20 @@ class Agreement:
 def agree(wishes: Sequence[Wish], build: Build) -> Agreement:
     """Take every wish, in order, that can be carried out with those taken before.
 
-    Wishes that have no code in common are tried together, and apart only if that fails, so most files are built once.
+    Wishes that have no code in common are tried together, and apart only if that fails, so most files are built once. Findings
+    that share a fix wish the same, which is looked at once.
     """
+    distinct = list({id(wish): wish for wish in wishes}.values())
+    if len(distinct) == len(wishes):
+        return _agreed(wishes, build)
+    agreed = _agreed(distinct, build)
+    place = {id(wish): index for index, wish in enumerate(distinct)}
+    refused = {index: error for index, wish in enumerate(wishes) if (error := agreed.refused.get(place[id(wish)]))}
+    rewrites = chain.from_iterable(wish for index, wish in enumerate(wishes) if index not in refused)
+    return Agreement(tuple(rewrites), agreed.edits, refused)
+
+
+def _agreed(wishes: Sequence[Wish], build: Build) -> Agreement:
     refused: dict[int, Exception] = {}
     overlapping = _overlapping(wishes)
     for members in overlapping:

@@ -40,6 +40,7 @@ RULE = Rule(
     ),
     targets=_TARGETS,
     gives_way=triggers,
+    whole_triggers=tuple(sorted(_MODULES)),
     severity=Severity.ERROR,
     sources=(
         "src/torchlift/api_changes/data/gone.json and companions_gone.json, written by scripts/api_table.py from the wheels, with the file and line of each",

@@ -73,7 +73,8 @@ RULE = Rule(
     text_triggers=(
         *(
             "torch & ==",
-            "torch & <",
+            # Not any `<`: pages are full of tags.
+            *(f"torch & <{blank}{start}" for blank in ("", " ") for start in "=012v${"),
             "torch & ~=",
             "poetry & torch",
             "packages & torch",

@@ -85,5 +85,21 @@ def test_a_change_that_cannot_be_made_is_found_by_halves() -> None:
     assert built([replaced(number * 10, number * 10 + 5, "x") for number in range(1000)], frozenset((770,))) < 30
 
 
-def test_a_change_that_many_findings_ask_for_is_built_once_more() -> None:
-    assert built([(*replaced(0, 5, "x"), *replaced(10, 15, "y"))] * 1000) == 2
+def test_a_change_that_many_findings_ask_for_is_built_once() -> None:
+    assert built([(*replaced(0, 5, "x"), *replaced(10, 15, "y"))] * 1000) == 1
+
+
+def test_equal_changes_of_several_findings_are_built_once_more() -> None:
+    assert built([(*replaced(0, 5, "x"), *replaced(10, 15, "y")) for _ in range(1000)]) == 2
+
+
+def test_what_is_refused_of_a_shared_change_is_refused_of_all_who_ask_for_it() -> None:
+    shared = replaced(0, 5, "x")
+
+    def build(rewrites: Sequence[Rewrite]) -> list[TextEdit]:
+        if shared[0] in rewrites:
+            raise ValueError("by design")
+        return []
+
+    agreed = agree([shared, replaced(10, 15, "y"), shared], build)
+    assert set(agreed.refused) == {0, 2} and agreed.rewrites == replaced(10, 15, "y")

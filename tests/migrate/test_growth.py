@@ -35,6 +35,11 @@ _SHAPES: dict[str, tuple[Callable[[int], Files], Mode]] = {
     "traces of one name": (_lines(H, "m = torch.jit.trace(m, (x,))\n"), Mode.CHECK),
     "suppressions": (_lines(H, "x = torch.ger(a, b)  # torchlift: ignore[TL401] why\n"), Mode.CHECK),
     "unused suppressions": (_lines(H, "x = 1  # torchlift: ignore[TL401] why\n"), Mode.DIFF),
+    "pins": (lambda n: {"requirements.txt": "torch==1.13.1\n" * n}, Mode.DIFF),
+    "installed in an image": (
+        lambda n: {"Dockerfile": "FROM python:3.10\n" + "RUN pip install torch==1.13.1\n" * n},
+        Mode.DIFF,
+    ),
     "one fix a line": (_lines(H, "x = torch.ger(x, x)\n"), Mode.DIFF),
     "one fix a line, reported": (_lines(H, "x = torch.ger(x, x)\n"), Mode.CHECK),
     "one fix a line, written": (_lines(H, "x = torch.ger(x, x)\n"), Mode.WRITE),

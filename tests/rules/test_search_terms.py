@@ -9,7 +9,7 @@ import pytest
 
 from torchlift.api_changes.newer_names import last_words
 from torchlift.migrate.find.check import Dispatcher
-from torchlift.migrate.find.selection import Sieves
+from torchlift.migrate.find.selection import RULES, Selection, Sieves
 from torchlift.project import Project
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
@@ -63,3 +63,23 @@ def test_a_rule_about_whole_files_is_asked_where_all_words_of_a_trigger_stand(tm
     for name in texts:
         Dispatcher([rule]).check(project, project.parse(name), Settings())
     assert asked == ["flag.py"]
+
+
+def test_what_is_gone_has_a_file_parsed_where_it_is_torchs_and_not_where_its_word_stands(tmp_path: Path) -> None:
+    files = {
+        "other.py": "from torch.utils import data\n\n\ndef bottleneck(x):\n    return data, x\n",
+        "gone.py": "from torch.utils import bottleneck\n\nprint(bottleneck)\n",
+        "unbound.py": "import os, torch.distributed.deprecated\n",
+        "below.py": "import torch.utils.bottleneck.__main__\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    selection = Selection(Project(tmp_path, sorted(files)), Sieves([all_rules()["TL402"]], Settings()))
+    assert {name for name in files if RULES in selection.wanted_by(name)} == files.keys() - {"other.py"}
+
+
+def test_a_rule_with_triggers_for_whole_files_is_asked_about_its_names_one_by_one() -> None:
+    rule = all_rules()["TL402"]
+    found = terms_of([rule], Wrappers()).prefilter.found(b"from torch.utils import bottleneck\n")
+    assert found == {"TL402 torch.utils.bottleneck"}
+    assert "TL402" in terms_of([rule], Wrappers()).prefilter.found(b"import torch.utils.bottleneck\n")
