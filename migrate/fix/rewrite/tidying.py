@@ -22,7 +22,7 @@ from torchlift.migrate.fix.verify import problem_with
 from torchlift.project import Project
 from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.analysis.places.named_files import is_named_elsewhere
-from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.analysis.places.purpose import is_test_file, runs_by_itself
 from torchlift.source import SourceText, Span
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
@@ -44,7 +44,7 @@ def tidied(project: Project, before: ModuleView, new: SourceText) -> SourceText:
         if _lost_its_tests(project, before, view):
             return replace(new, text="")
         if before.tree.body and not view.tree.body:
-            needed = is_named_elsewhere(project, before, in_documents=False)
+            needed = is_named_elsewhere(project, before, in_documents=not runs_by_itself(before))
             return replace(new, text=new.text.strip("\n") + "\n" if needed else "")
         found = [rewrites for key, rewrites in _shapes(project, view) if key not in known]
         agreed = agree(found, lambda rewrites: build_edits(view, rewrites))  # noqa: B023 - it is called in this round

@@ -60,6 +60,17 @@ def is_program(view: ModuleView, function: ast.FunctionDef | ast.AsyncFunctionDe
     return any(isinstance(call, ast.Call) and bool(call.args or call.keywords) for call in calls)
 
 
+def runs_by_itself(view: ModuleView) -> bool:
+    """Whether a file has what only a program has: the guard, or the reading of its arguments."""
+    for statement in view.tree.body:
+        match statement:
+            case ast.If(test=test) if ast.unparse(test) == "__name__ == '__main__'":
+                return True
+            case ast.Assign(value=ast.Call(func=ast.Attribute(attr="parse_args"))):
+                return True
+    return False
+
+
 def _needed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return len(function.args.posonlyargs) + len(function.args.args) - len(function.args.defaults)
 

@@ -10,7 +10,7 @@ from torchlift.finding import DeleteStatement, Finding, Fix, Safety
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.places.named_files import documents_naming, is_named_elsewhere
-from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.analysis.places.purpose import is_test_file, runs_by_itself
 from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_readers
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
@@ -53,22 +53,12 @@ def or_whole_file(found: Iterator[Finding], use: Use, context: Context) -> Itera
 
 def _only_writes(context: Context) -> bool:
     view = context.view
-    if is_test_file(view.path) or view.is_package or not any(map(_is_run, view.tree.body)) or _is_needed(context):
+    if is_test_file(view.path) or view.is_package or not runs_by_itself(view) or _is_needed(context):
         return False
     calls = [node for node in walk(view.tree) if isinstance(node, ast.Call)]
     saves = [call for call in calls if _writes(view, call)]
     own = {node.name for node in walk(view.tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     return bool(saves) and not any(_does_more(view, call, own) for call in calls if call not in saves)
-
-
-def _is_run(statement: ast.stmt) -> bool:
-    """Whether a statement of the file itself is what only a program has: the guard, or the reading of its arguments."""
-    match statement:
-        case ast.If(test=test):
-            return ast.unparse(test) == "__name__ == '__main__'"
-        case ast.Assign(value=ast.Call(func=ast.Attribute(attr="parse_args"))):
-            return True
-    return False
 
 
 def _is_needed(context: Context) -> bool:

@@ -15,6 +15,7 @@ NAMING = {
     "a rule of make": {"Makefile": "all:\n\tpython warm.py\n"},
     "an entry point": {"pyproject.toml": '[project.scripts]\nx = "warm:main"\n'},
     "an import": {"b.py": "import warm\n"},
+    "a page about the module": {"README.md": "`import warm` comes first.\n"},
     "a name that is put together": {
         "b.py": "import importlib\n\nimportlib.import_module('.'.join(('', 'warm')), 'p')\n"
     },
