@@ -11,6 +11,7 @@ from torchlift.rules.analysis.values.value_of import value_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 # What the two storages answer alike; the others count elements in the one and bytes in the other.
 _ALIKE = frozenset({"data_ptr", "nbytes", "is_shared", "is_pinned"})
@@ -57,6 +58,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     if "torch" not in view.source.text:
         return
+    if _stands_in_for_the_new_one(view, call):
+        return
     asked = view.parent(call)
     attribute = asked.attr if isinstance(asked, ast.Attribute) else ""
     sure = _is_tensor(view, use.node.value)
@@ -82,6 +85,18 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL437", view.path, span, message, Severity.WARNING, None, fix)
 
 
+def _stands_in_for_the_new_one(view: ModuleView, call: ast.Call) -> bool:
+    """Whether a handler asks the old way where `untyped_storage()` failed."""
+    child: ast.AST = call
+    for ancestor in view.ancestors(call):
+        if isinstance(ancestor, ast.Try) and child in ancestor.handlers:
+            tried = (node for statement in ancestor.body for node in walk(statement))
+            if any(isinstance(node, ast.Attribute) and node.attr == "untyped_storage" for node in tried):
+                return True
+        child = ancestor
+    return False
+
+
 def _is_tensor(view: ModuleView, node: ast.expr) -> bool:
     """Whether an expression is a tensor by its value, its annotation or, taken at its word, its name."""
     binding = view.definition(node)
@@ -98,6 +113,11 @@ def _last(node: ast.expr) -> str:
 
 
 EXAMPLES = (
+    Ok(
+        "import torch\n\n\ndef f(tensor):\n    try:\n        return tensor.untyped_storage().data_ptr()\n    except Exception:\n"
+        "        return tensor.storage().data_ptr()\n",
+        "what is asked where the new one failed",
+    ),
     Bad(
         "import torch\n\n\ndef f(a, b):\n    return a.storage().data_ptr() == b.view(-1).storage().data_ptr()\n",
         "import torch\n\n\ndef f(a, b):\n    return a.untyped_storage().data_ptr() == b.view(-1).untyped_storage().data_ptr()\n",

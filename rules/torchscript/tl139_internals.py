@@ -62,7 +62,7 @@ _HINTS = (
     "neither. Use `typing.get_type_hints` or `inspect` for other purposes."
 )
 _COMPILE = (
-    "It compiles source to TorchScript. For speed in this process use `torch.compile(function)`; to leave Python capture a "
+    "It makes TorchScript of source or of a graph. For speed in this process use `torch.compile(function)`; to leave Python capture a "
     f"module with `torch.export.export`. {EXPORT_DOCS}"
 )
 _WRAP = (
@@ -147,8 +147,8 @@ _ADVICE = {
     "_qualified_name": 'It names classes for the TorchScript compiler: `f"{c.__module__}.{c.__qualname__}"` names them in Python.',
 }
 _SCHEMA = (
-    "It reads the operator registry, which stays: `torch.ops.aten.add.Tensor._schema` and "
-    "`torch._C._dispatch_get_all_op_names()` answer without TorchScript's names."
+    "It reads the operator registry, which stays: `torch.ops.aten.add.Tensor` is an operator to call, `._schema` its schema, and "
+    "`torch._C._dispatch_get_all_op_names()` lists all, without TorchScript's names."
 )
 _C_ADVICE = dict.fromkeys(bindings("schema"), _SCHEMA) | {
     "torch._C.CompilationUnit": _COMPILE,
