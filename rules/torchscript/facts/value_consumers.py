@@ -31,7 +31,7 @@ _EXECUTORCH = (
 )
 _ADVICE = {
     "coremltools.convert": (
-        "coremltools 8.0 and later take the `ExportedProgram` itself (after `.run_decompositions({})`), in beta"
+        "coremltools 8.0 and later take the `ExportedProgram` itself (after `.run_decompositions({})`, and without `inputs=`), in beta"
     ),
     "coremltools.converters.convert": "coremltools 8.0 and later take the `ExportedProgram` itself, in beta",
     "openvino.convert_model": "it also takes the `ExportedProgram`, or the module with `example_input=`",
