@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from torchlift.dependencies.images import ImageLine, filled_image, image_named, old_system, read_images, stages
+from torchlift.dependencies.images import ImageLine, filled_image, image_named, old_system, read_images, stage_spans
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
@@ -93,12 +93,10 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         image = filled_image(view, match["image"], Span(*match.span("image")))
         if image is not None and image.compiler:
             yield from _left_behind(view, replace(image, told=None), target, compiled=False)
-    starts = stages(view)
     for image in read_images(view):
-        following = [start for start in starts if start > image.span.start]
-        end = following[0] if following else len(view.source.text)
-        sets = [item for item in sets_of(view) if image.span.start < item.span.start < end and not item.conda]
-        stage = view.code[image.span.start : end]
+        spans = stage_spans(view, image)
+        sets = [item for item in sets_of(view) if not item.conda and any(span.contains(item.span) for span in spans)]
+        stage = "".join(view.code[span.start : span.end] for span in spans)
         if image.kind == "cuda" and view.kind == "dockerfile":
             named = [*sets, *copied_sets(sets, view, context.project)]
             if _OF_PROJECT.search(stage) and not any(torch_of(item.pins) for item in named):
@@ -107,12 +105,10 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
             yield from _toolkit(view, image, named, stage, context.settings)
         elif image.stage < 0 and is_shown(view, image.span.start):
             continue
-        elif image.kind == "torch" and image.torch is not None and line_of(image.torch) < target:
-            # A file that bears the release in its name is made for it.
-            if image.torch in view.path:
-                continue
-            yield from _torch_image(view, image, sets, stage, context.settings)
-        elif image.kind == "torch" and image.torch is None:
+        elif image.kind == "torch" and image.torch is not None:
+            if line_of(image.torch) < target and image.torch not in view.path:  # which names what is made for it
+                yield from _torch_image(view, image, sets, stage, context.settings)
+        elif image.kind == "torch":
             yield from _nightly(view.path, image, context.settings)
         elif image.kind == "ngc" and image.release is not None:
             yield from _ngc(view.path, image, context.settings)
@@ -308,6 +304,11 @@ def _spelled(pair: tuple[int, int]) -> str:
 
 EXAMPLES = (
     Bad(
+        "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04 AS base\nFROM ubuntu AS other\nFROM base\nRUN pip install torch==2.1.0\n",
+        why="a stage that goes on from another",
+        path="Dockerfile",
+    ),
+    Bad(
         "CUDA=11.7.1-cudnn8\nBASE=nvidia/cuda:${CUDA}-devel-ubuntu20.04\ndocker build --build-arg BASE=$BASE -t torch-ops .\n",
         why="an image that a script hands on",
         path="docker/build.sh",
@@ -408,11 +409,7 @@ EXAMPLES = (
         why="a tag that a variable fills in",
         path="tagged/Dockerfile",
     ),
-    Ok(
-        "FROM nvidia/cuda:${CUDA}-devel-ubuntu22.04\nRUN pip install torch\n",
-        "a tag that is filled in",
-        "Dockerfile",
-    ),
+    Ok("FROM nvidia/cuda:${CUDA}-devel\nRUN pip install torch\n", "a tag that is filled in", "Dockerfile"),
     Ok(
         "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nRUN pip install torch --index-url https://download.pytorch.org/whl/cpu\n",
         "a torch without CUDA",

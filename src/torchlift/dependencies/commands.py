@@ -45,7 +45,7 @@ _LOOSE = lazy_pattern(
     r"|(?:===?|~=|<=?)(?P<quote>[\"'])\d+(?:\.\d+)+(?:[.+-]?(?:\$\{?\w+\}?|\w+))?(?P=quote))"
 )
 _INLINE = lazy_pattern(r"(?<!`)(`{1,2})(?!`).{1,400}?(?<!`)\1(?!`)")
-_FENCE = lazy_pattern(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
+_FENCE = lazy_pattern(r"^[ \t>]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)\r?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,19 @@ def is_code(view: TextView, line: LogicalLine) -> bool:
 
 @lru_cache(maxsize=8)
 def _fences(text: str) -> tuple[int, ...]:
-    """Where the lines begin that open and close code blocks."""
-    return tuple(match.start() for match in _FENCE.finditer(text))
+    """Where the lines begin that open and close code blocks. A fence that names a language opens one, also where the one before was
+    never closed."""
+    found: list[int] = []
+    fence = ""
+    for match in _FENCE.finditer(text):
+        if not fence:
+            fence = match["fence"]
+        elif match["info"].strip() or not match["fence"].startswith(fence):
+            continue
+        else:
+            fence = ""
+        found.append(match.start())
+    return tuple(found)
 
 
 def read_words(words: list[tuple[str, int]]) -> PinSet | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Literal
 
 from torchlift.dependencies.commands import is_command
@@ -17,6 +18,7 @@ from torchlift.source import Span
 from torchlift.view.text import TextView
 
 _FROM = lazy_pattern(r"^\s*FROM:?\s+(?:--platform=\S+\s+)?[\"']?(?P<image>[^\s\"']+)", re.IGNORECASE)
+_STAGE = lazy_pattern(r"[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<name>\S+))?", re.IGNORECASE)
 _YAML = lazy_pattern(
     r"(?:^|[\s{,-])[\"']?(?:image|image_id|base_image|container|name)[\"']?\s*:\s*[\"']?(?:docker:)?(?:\$\{\w+:?-)?(?P<image>[^\s\"'},]+)"
 )
@@ -111,6 +113,21 @@ def old_system(image: ImageLine) -> str | None:
 def stages(view: TextView) -> list[int]:
     """Where the build stages of a container file begin."""
     return [line.start for line in view.lines if _FROM.match(line.text)]
+
+
+def stage_spans(view: TextView, image: ImageLine) -> list[Span]:
+    """What is built on an image: from its name to the next stage, and the stages that go on from this one by its name."""
+    starts = [*stages(view), len(view.source.text)]
+    begin = max((start for start in starts if start <= image.span.start), default=0)
+    end = next((start for start in starts if start > image.span.start), starts[-1])
+    first = _STAGE.match(view.code, begin)
+    found, names = [Span(image.span.start, end)], {first and first["name"]} - {None}
+    for start, after in pairwise(starts):
+        stage = _STAGE.match(view.code, start)
+        if start >= end and stage is not None and stage["image"] in names:
+            found.append(Span(start, after))
+            names |= {stage["name"]} - {None}
+    return found
 
 
 def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[ImageLine]:

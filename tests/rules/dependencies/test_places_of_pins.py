@@ -35,6 +35,12 @@ COPIED = "# Copied from another file, so that pip-compile can resolve it\ntorch=
         ("Dockerfile", "FROM pytorch/pytorch:1.1.0-cuda10.0-cudnn7.5-devel\n", [("TL302", 1)]),
         ("dockerfile", "FROM pytorch/pytorch:2.3.1-cuda12.1-cudnn8-devel\n", [("TL302", 1)]),
         ("setup.py", SETUP, [("TL309", 3)]),
+        ("a.md", "```sh\nls\n\nText\n\n```sh\npip install torch==2.3.1\n```\n", [("TL309", 7)]),
+        (
+            "a.md",
+            "````md\n```sh\nls\n```\npip install torch==2.3.1\n````\n\npip install torch==2.3.1\n",
+            [("TL309", 5)],
+        ),
         (
             "compose.yml",
             "services:\n  a:\n    image: ${BASE:-pytorch/pytorch:2.3.1-cuda12.1-cudnn8-devel}\n",
