@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterable
 from functools import lru_cache
 
+from torchlift.dependencies.assignments import assignments
 from torchlift.dependencies.commands import read_commands, read_words
 from torchlift.dependencies.conda_file import read_conda
 from torchlift.dependencies.grammar import is_template
@@ -40,7 +41,9 @@ FAMILY = ("torch", "torchvision", "torchaudio", "triton")
 SETUP = ("setuptools.setup", "distutils.core.setup", "skbuild.setup")
 """What rules about setup.py are asked for."""
 
-_ENVIRONMENT = lazy_pattern(r"\benv (?:create|update)\b[^\n]* (?:-f|--file)[ =](\S+\.ya?ml)")
+_ENVIRONMENT = lazy_pattern(
+    r"\benv (?:create|update)\b[^\n]* (?:-f|--file)[ =](?:\$\{?(?P<variable>\w+)\}?|(?P<path>\S+\.ya?ml))"
+)
 _MOST_INCLUDED = 50
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "Pipfile.lock")
 _TESTS = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$)")
@@ -126,7 +129,9 @@ def copied_sets(sets: Iterable[PinSet], view: TextView, project: Project) -> tup
 def project_sets(view: TextView, project: Project) -> tuple[PinSet, ...]:
     """What the project beside a container file requires, or the one at the root: the environment that it makes, or its metadata."""
     environment = _ENVIRONMENT.search(view.code)
-    name = environment[1] if environment is not None else "pyproject.toml"
+    name = (environment["path"] or "") if environment is not None else "pyproject.toml"
+    if environment is not None and environment["variable"]:
+        name = next((one.value for one in assignments(view) if one.name == environment["variable"]), "")
     kind: TextKind = "toml" if environment is None else "yaml"
     for folder in dict.fromkeys((posixpath.dirname(view.path), "")):
         path = posixpath.normpath(posixpath.join(folder, posixpath.basename(name)))
@@ -138,10 +143,11 @@ def project_sets(view: TextView, project: Project) -> tuple[PinSet, ...]:
 
 
 def lock_beside(view: TextView, project: Project) -> bool:
-    """Whether a lock file was made from a file."""
-    if view.kind != "toml":
+    """Whether a lock file was made from a file; uv names that of a script after it."""
+    script = view.path.endswith(".py") and view.path.rpartition("/")[2] not in {"setup.py", "noxfile.py"}
+    if view.kind != "toml" and not script:
         return False
-    for name in _LOCKS:
+    for name in (f"{view.path.rpartition('/')[2]}.lock",) if script else _LOCKS:
         try:
             project.data(posixpath.join(posixpath.dirname(view.path), name))
         except OSError:

@@ -14,9 +14,11 @@ from torchlift.source import Span
 _MADE_FOR = lazy_pattern(
     r"(?:[+./-]|%2B|\bpt|cu\d{2,3}|\d)(?:torch|pt)-?(?P<release>[12]\.\d{1,2}(?:\.\d+)?)(?!\d)", re.IGNORECASE
 )
+# `2.1.0+pt113cu117`, as PyG names what it builds
+_LOCAL = lazy_pattern(r"\+pt(?P<major>[12])(?P<minor>\d{1,2})(?:cu|cpu)")
 _OF_TORCH = lazy_pattern(r"(?:^|/)torch-[^/]*\.whl")
 _MARK = lazy_pattern(
-    r"\.whl\b|(?:whl/torch-\d|openmmlab\.com/mmcv/dist/|detectron2/wheels/|data\.dgl\.ai/wheels/|autogptq-index/whl/)[^\s\"';,<>()]*"
+    r"\.whl\b|(?<===)[\w.]+\+pt[12]\d{1,2}(?:cu\d{2,3}|cpu)\b|(?:whl/torch-\d|openmmlab\.com/mmcv/dist/|detectron2/wheels/|data\.dgl\.ai/wheels/|autogptq-index/whl/)[^\s\"';,<>()]*"
 )
 _PAGE_FOR_CUDA = lazy_pattern(r"(?:dist|wheels(?:/torch-[\d.]+)?|autogptq-index/whl)/(cu\d{2,3})(?=/|\Z)")
 _BREAKS = frozenset(" \t\r\n\"'=;,<>()")
@@ -28,13 +30,14 @@ OWN_WHEEL = "This is a wheel of torch"
 def compiled_for(named: str, span: Span, target: Line) -> str:
     """What keeps a file or a page with such a name from going with the target; empty where nothing does."""
     moves = f"torch {spelled(target)}, which this project moves to"
-    made = _MADE_FOR.search(named)
+    made, local = _MADE_FOR.search(named), _LOCAL.search(named)
+    release = made["release"] if made is not None else f"{local['major']}.{local['minor']}" if local is not None else ""
     later = made is not None and named[made.end() :].lower().startswith("andhigher")
-    if made is not None and not later and line_in(made["release"]) < target:
+    if release and not later and line_in(release) < target:
         if _OF_TORCH.search(named):
-            return f"{OWN_WHEEL} {made['release']}, older than {moves}."
+            return f"{OWN_WHEEL} {release}, older than {moves}."
         return (
-            f"This is compiled for torch {made['release']}, and {moves}, may refuse to "
+            f"This is compiled for torch {release}, and {moves}, may refuse to "
             "load it: compiled extensions fit the minor release that they were built with."
         )
     page = _PAGE_FOR_CUDA.search(named)
