@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,6 @@ def safety_of(folder: Path, files: dict[str, str], code: str = "TL113") -> tuple
         {"a-1.0.dist-info/METADATA": "Name: a\n"},
         {"pkg/__init__.py": "__version__ = '1'\n"},
         {"README.md": "Then call `torch.jit.script(model)`.\n"},
-        {"notebooks/try.ipynb": '{"source": ["m = torch.jit.script(net)"]}'},
         {"train.py": "import e3nn\n"},
         {"tests/test_a.py": "from unittest import mock\n\nmock.patch('torch.jit.annotate')\n"},
         {"tests/test_a.py": "import torch\nfrom unittest import mock\n\nmock.patch.object(torch.jit, 'annotate')\n"},
@@ -213,3 +213,12 @@ def test_a_trace_runs_what_is_called_in_whatever_it_is_given(value: str, tmp_pat
         f"named = lambda x: f(x)\ntraced = torch.jit.trace({value}, torch.ones(2))\n",
     }
     assert [finding.safety for finding in found(tmp_path, files, "TL111")] == [Safety.MANUAL]
+
+
+def test_a_hint_stays_while_a_notebook_scripts(tmp_path: Path) -> None:
+    lines = ["import torch\n", "from pkg.a import names\n", "torch.jit.script(names)"]
+    cell = {"cell_type": "code", "metadata": {}, "source": lines, "outputs": []}
+    notebook = json.dumps({"cells": [cell], "nbformat": 4, "nbformat_minor": 5, "metadata": {}})
+    safety, reason = safety_of(tmp_path, {"pkg/a.py": HINT, "notebooks/try.ipynb": notebook})
+    assert safety is Safety.MANUAL
+    assert "notebooks/try.ipynb" in reason
