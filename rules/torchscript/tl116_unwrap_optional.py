@@ -88,7 +88,18 @@ def _rewrites(view: ModuleView, call: ast.Call) -> tuple[Rewrite, ...] | None:
     if itself:
         return DeleteStatement(span), InsertStatements(span, check)
     value = Template("$value", (("value", view.span(call.args[0])),))
+    if _is_asked(view, statement, name):
+        return (ReplaceExpression(view.span(call), value, bare=True),)
     return InsertStatements(span, check, "before"), ReplaceExpression(view.span(call), value, bare=True)
+
+
+def _is_asked(view: ModuleView, statement: ast.stmt, name: str) -> bool:
+    """Whether a statement comes first in the `else` of `if name is None`."""
+    around = view.parent(statement)
+    match around:
+        case ast.If(test=ast.Compare(left=ast.Name(id=asked), ops=[ast.Is()], comparators=[ast.Constant(value=None)])):
+            return asked == name and around.orelse[:1] == [statement]
+    return False
 
 
 _BEFORE = """\
@@ -136,6 +147,13 @@ EXAMPLES = (
         "from torch.jit import _unwrap_optional\n\n\ndef double(x):\n    return _unwrap_optional(x)\n",
         'def double(x):\n    if x is None:\n        raise AssertionError("Unwrapping null optional")\n    return x\n',
         why="returned",
+        run="import torch\n" + _RUN,
+    ),
+    Bad(
+        "import torch\n\n\ndef double(x):\n    if x is None:\n        return 0\n    else:\n"
+        "        return torch.jit._unwrap_optional(x)\n",
+        "def double(x):\n    if x is None:\n        return 0\n    else:\n        return x\n",
+        why="the other branch asks for None",
         run="import torch\n" + _RUN,
     ),
     Bad(

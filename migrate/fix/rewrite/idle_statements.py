@@ -29,10 +29,18 @@ def idle(view: ModuleView, node: ast.AST) -> Iterator[tuple[str, tuple[Rewrite, 
             yield f"alike {ast.dump(node)}", (ReplaceExpression(view.span(node), kept),)
         case ast.Assert(test=test) if _is_asked_before(view, node, test):
             yield f"asked {_place(view, node)} {ast.dump(node)}", (DeleteStatement(view.span(node)),)
-        case ast.With(items=[ast.withitem(context_expr=ast.Call(func=made), optional_vars=ast.Name() as name)]):
-            binding = view.bound_by(name)
-            if view.certain_name(made) in _FILES and binding is not None and not view.reads_of(binding):
-                yield f"file {_place(view, node)} {name.id}", (KeepBranch(view.span(node), "body"),)
+        case ast.With(items=items) if all(_is_unread_file(view, item) for item in items):
+            names = ",".join(ast.unparse(item) for item in items)
+            yield f"file {_place(view, node)} {names}", (KeepBranch(view.span(node), "body"),)
+
+
+def _is_unread_file(view: ModuleView, item: ast.withitem) -> bool:
+    """Whether what a `with` enters is a temporary file or folder whose name nothing reads."""
+    if not isinstance(item.context_expr, ast.Call) or not isinstance(item.optional_vars, ast.Name):
+        return False
+    binding = view.bound_by(item.optional_vars)
+    named = view.certain_name(item.context_expr.func) in _FILES
+    return named and binding is not None and not view.reads_of(binding)
 
 
 def _is_asked_before(view: ModuleView, node: ast.Assert, test: ast.expr) -> bool:

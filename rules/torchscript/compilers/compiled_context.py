@@ -100,10 +100,10 @@ def autocast_doubt(
 def _autocast_around(project: Project, view: ModuleView, node: ast.AST | None) -> str | None:
     """A clause about autocast that may be on while a function runs, or a method of a class."""
     places = project.once(_autocast)
-    if not places or (near := _near(project, view.path, places)) is None:
+    if not places:
         return None
     if node is None or isinstance(node, ast.ClassDef):
-        return near
+        return _near(project, view.path, places)
     if isinstance(node, ast.FunctionDef) and not chooses_dtypes(view, node, project):
         return None
     found = called_where(view, node, project, _casts_around, _step)
@@ -116,8 +116,10 @@ def _of(project: Project, path: str, places: Sequence[str], found: Found) -> str
 
 
 def _near(project: Project, path: str, places: Sequence[str]) -> str | None:
-    """A clause about the first place with autocast that a program with this file may load."""
-    place = next((one for one in places if in_one_program(project, path, one.rpartition(":")[0])), None)
+    """A clause about the first place with autocast that a program with this file may load; in a test for tests alone."""
+    homes = ((one, one.rpartition(":")[0]) for one in places)
+    own = ((one, home) for one, home in homes if not is_test_file(home) or is_test_file(path))
+    place = next((one for one, home in own if in_one_program(project, path, home)), None)
     return f"{place} prepares or uses autocast, {_UNDER}" if place is not None else None
 
 

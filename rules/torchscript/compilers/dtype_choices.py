@@ -26,11 +26,12 @@ UNTOUCHED = frozenset(
     clamp_min clip clone concat contiguous copy_ cos cpu cuda detach diag diagonal dim double einsum empty empty_like eq erf expand
     expand_as fill_ flatten flip float floor full full_like gather ge gt half hstack index_select int is_floating_point
     isfinite isinf isnan item le logical_and logical_not logical_or logical_xor long lt masked_fill masked_fill_
-    masked_select matmul max maximum mean min minimum mm movedim mv narrow ne neg new_empty new_full new_ones new_zeros nonzero norm numel ones ones_like permute
+    masked_select matmul max maximum mean min minimum mm movedim mv narrow ne neg new_empty new_full new_ones new_zeros nonzero norm numel ones ones_like permute rand randint randn randperm
     relu remainder repeat repeat_interleave reshape reshape_as roll round select sigmoid sign sin size sort split sqrt squeeze stack swapaxes t tanh
     tensor tile to topk transpose tril triu trunc type unbind unflatten unique unsqueeze var view view_as vstack where zero_
     zeros zeros_like""".split()
 )
+_OF_MODULES = frozenset("dropout embedding one_hot pad relu silu".split())  # of `torch.nn.functional`
 _BUILTINS = frozenset("abs bool enumerate float int isinstance len list max min print range tuple zip".split())
 
 
@@ -57,6 +58,8 @@ def _may_choose(view: ModuleView, function: ast.expr, project: Project, depth: i
     name = view.certain_name(function)
     if name.startswith("torch.") or (isinstance(function, ast.Attribute) and view.resolve(function) is None):
         owner, _, last = name.rpartition(".")
+        if owner == "torch.nn.functional":
+            return last not in _OF_MODULES
         return (last or getattr(function, "attr", "")) not in UNTOUCHED or owner not in {"torch", ""}
     if isinstance(function, ast.Name) and view.resolve(function) is None:
         return function.id not in _BUILTINS

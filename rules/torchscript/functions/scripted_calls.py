@@ -187,6 +187,8 @@ class CallReader(ExpressionReader):
             if kind == "bool" and keyword.arg not in SWITCHES:
                 raise NotRead(f"`{name}` gets `{keyword.arg}`, which was not read")
         if name in NUMBERS_ONLY and not TENSORS.isdisjoint(kinds):
+            if not set(kinds) <= TENSORS | {"none"}:
+                raise NotRead(f"`{name}` gets numbers and tensors")  # of which both make numbers
             raise Differs(f"`{name}` between tensors has other gradients in TorchScript")
         if "bool" in kinds and (name not in REDUCTIONS or (name == "dropout" and len(kinds) > 2)):
             raise NotRead(f"`{name}` gets a condition, which was not read")

@@ -145,9 +145,17 @@ class ExpressionReader(ABC):
                 self.facts.numbers.setdefault(name, getattr(node, "lineno", self.node.lineno))
 
     def sources_of(self, node: ast.expr) -> frozenset[str]:
-        """The `float` parameters that a number is computed from."""
-        names = {child.id for child in walk(node) if isinstance(child, ast.Name)}
-        return frozenset().union(*(self.sources.get(name, frozenset()) for name in names))
+        """The `float` parameters that make a number an int where an int is passed for them."""
+        match node:
+            case ast.Name(id=name):
+                return self.sources.get(name, frozenset())
+            case ast.BinOp(op=ast.Div()) | ast.Call(func=ast.Name(id="float")):
+                return frozenset()
+            case ast.BinOp(left=ast.Constant(value=float())) | ast.BinOp(right=ast.Constant(value=float())):
+                return frozenset()
+        held = (c.value if isinstance(c, ast.keyword) else c for c in ast.iter_child_nodes(node))
+        parts = (child for child in held if isinstance(child, ast.expr))
+        return frozenset().union(*map(self.sources_of, parts))
 
     @abstractmethod
     def call(self, node: ast.Call) -> str:
@@ -335,8 +343,7 @@ class ExpressionReader(ABC):
             if isinstance(op, ast.Pow) and "float" in {left, right}:
                 return "float"
         whole = isinstance(op, ast.FloorDiv) and left in NUMBERS and right in TENSORS
-        power = isinstance(op, ast.Pow) and left == right == "int"
-        known = whole or power or "bool" in {left, right}
+        known = whole or "bool" in {left, right}
         reason = f"`{self.text(node)}` was not found to do the same in TorchScript"
         raise Differs(reason) if known else NotRead(reason)
 
@@ -352,6 +359,8 @@ class ExpressionReader(ABC):
             # `//` and `%` of ints raise in TorchScript too, or end the process.
             raise Differs(reason) if isinstance(node.op, ast.Div) or "float" in {left, right} else NotRead(reason)
         result = combined(node.op, first, second) if first is not None and second is not None else None
+        if isinstance(node.op, ast.Pow) and left == right == "int":
+            raise Differs(f"`{self.text(node)}` is a float in TorchScript, and an int in Python")
         if isinstance(node.op, ast.Pow) and result is None:
             raise Differs(
                 f"`{self.text(node)}` may be complex, too large or a power of zero, where TorchScript does not do what Python does"

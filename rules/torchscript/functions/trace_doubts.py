@@ -62,7 +62,7 @@ def trace_doubts(
     name = node.name
     if branches is None and shapes is None:
         return []
-    symbolic = symbolic_trace(context.project)
+    symbolic = None if drops(context) else symbolic_trace(context.project)  # torch.fx fails on a scripted function
     if symbolic is not None:
         return [f"{symbolic} may trace with torch.fx, which passes over a scripted function and goes into a plain one"]
     place = first_tracer(context.project) if drops(context) else first_trace(context.project)

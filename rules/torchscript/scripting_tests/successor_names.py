@@ -18,7 +18,9 @@ from torchlift.source import Span
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_OLD = frozenset("jit jitted script scripted scripting scriptable torchscript trace traced tracing".split())
+_OLD = frozenset(
+    "jit jitted script scripted scripting scriptable torchscript torchscriptable trace traced tracing".split()
+)
 _VERBS = {"torch.compile": "compile", "torch.export.export": "export"}
 _SELECTION = lazy_pattern(r"\bpy\.?test\b[^\n|;&]*?\s-k[ =]\s*(?P<quote>[\"'])(?P<words>[^\"'\n]+)(?P=quote)")
 _MOST_BASES = 6

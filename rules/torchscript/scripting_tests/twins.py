@@ -26,14 +26,14 @@ def twin_of(view: ModuleView, function: FunctionNode, values: ScriptedValues) ->
     makers = _makers(view, values)
     if makers is None:
         return None
-    calls = set(_ways_of_calling(view, function, makers))
+    calls = set(_ways_of_calling(view, function, makers, values))
     return next(
         (
             other
             for other in near_twins(view, function, values)
             if makers <= set(_called(view, other, _made_as))
             and _modes(function) <= _modes(other)
-            and calls <= set(_ways_of_calling(view, other, makers))
+            and calls <= set(_ways_of_calling(view, other, makers, values))
         ),
         None,
     )
@@ -220,16 +220,17 @@ def _modes(function: FunctionNode) -> set[str]:
 
 
 def _ways_of_calling(
-    view: ModuleView, function: FunctionNode, makers: set[str]
+    view: ModuleView, function: FunctionNode, makers: set[str], values: ScriptedValues
 ) -> Iterator[tuple[int, frozenset[str]]]:
-    """With how many arguments, and which by name, a test calls what is made so."""
+    """With how many arguments, and which by name, a test calls what is made so, or what is scripted or loaded of it."""
     for node in walk(function):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, (ast.Name, ast.Call))
-            and not is_expected_to_fail(view, node)
-            and makers.intersection(_made_by(view, node.func, _made_as))
-        ):
+        if not isinstance(node, ast.Call) or is_expected_to_fail(view, node):
+            continue
+        called = node.func
+        if isinstance(called, ast.Attribute) and called.attr == "forward":
+            called = called.value
+        called = values.original(called) or called
+        if isinstance(called, (ast.Name, ast.Call)) and makers.intersection(_made_by(view, called, _made_as)):
             yield len(node.args), frozenset(item.arg or "**" for item in node.keywords)
 
 

@@ -25,6 +25,9 @@ _UNTOUCHED = {
     "parts of it changed in place": "x[x > 0.5] += 1\n    x[x > 0.5] /= 2\n    return x",
     "products of matrices": "return torch.einsum('ij,kj->ik', x, x @ y.t().mm(y))",
     "a norm and a remainder": "return torch.norm(x % 2, dim=-1).var(0) // 1",
+    "functions of modules": "return F.pad(F.silu(F.relu(F.dropout(x, 0.0, True))), (1, 1))",
+    "classes": "return F.one_hot((x > 0.5).long(), num_classes=2).float() if x.dim() == 2 else torch.randn(3)",
+    "rows of a table": "return F.embedding((x > 0.5).long(), y)",
     "a mask changed in place": "z = x > 0.5\n    z *= y > 0.2\n    return z",
     "a size put together": "return torch.zeros(list(x.shape) + [3])",
     "a number in a type comment": "return commented(x, 2)",
@@ -37,7 +40,7 @@ _CHOSEN = {
     "a product in what it calls": "return twice(x)",
     "a function that nobody knows": "return torch.cross(x, y)",
 }
-_HEAD = "import torch\n\n\ndef half(x):\n    return x[::2]\n\n\ndef twice(x):\n    return x * 2\n\n\n"
+_HEAD = "import torch\nimport torch.nn.functional as F\n\n\ndef half(x):\n    return x[::2]\n\n\ndef twice(x):\n    return x * 2\n\n\n"
 _HEAD += "def commented(x, n):\n    # type: (Tensor, int) -> Tensor\n    return x[: n * 2]\n\n\n"
 
 

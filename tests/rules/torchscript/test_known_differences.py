@@ -14,16 +14,18 @@ from torchlift.torchscript_intent import DROP
 HEAD = "import torch\n\n\n"
 
 
-def finding_of(folder: Path, plain: str) -> Finding:
-    script = plain.replace("def", "@torch.jit.script\ndef")
+def finding_of(folder: Path, plain: str, after: str = "") -> Finding:
+    script = plain.replace("def", "@torch.jit.script\ndef") + after
     result = analyse_files(folder, {"a.py": script}, codes=frozenset({"TL102"}), torchscript=DROP)
     (finding,) = all_findings(result)
     return finding
 
 
-_OF_BOOLS = {
+_OF_DTYPES = {
     "a product with one": ("(x * 1) * x", False),
     "a sum with nothing by its name": ("torch.add(x, 0) * x", False),
+    "bounds of which one is a number": ("torch.clamp(x.float(), 0, torch.ones_like(x).sum())", True),
+    "a power of ints": ("torch.full_like(x, 2, dtype=torch.int64) * (2 ** x.size(0))", False),
     "a product with one that is the result": ("x * 1", True),
     "a division by one": ("(x / 1) * x", True),
     "a division by one by its name": ("torch.div(x, 1) * x", True),
@@ -38,8 +40,8 @@ result = all(scripted(x).dtype == f(x).dtype for _ in range(3))
 """
 
 
-@pytest.mark.parametrize(("value", "same"), _OF_BOOLS.values(), ids=_OF_BOOLS)
-def test_bools_stay_bools_only_where_torchscript_leaves_an_operation_out(
+@pytest.mark.parametrize(("value", "same"), _OF_DTYPES.values(), ids=_OF_DTYPES)
+def test_a_dtype_is_another_only_where_a_finding_says_so(
     value: str, same: bool, tmp_path: Path, torch_programs: TorchPrograms
 ) -> None:
     plain = HEAD + f"def f(x: torch.Tensor):\n    return {value}\n"
@@ -68,3 +70,36 @@ def test_a_tensor_is_made_once_only_where_nothing_but_constants_makes_it_and_not
     plain = HEAD + f"def f(x: torch.Tensor):\n    {body}\n"
     assert (finding_of(tmp_path, plain).safety is Safety.SAFE) == anew
     assert torch_programs.run(tmp_path, {"a.py": plain}, _TENSORS) == ["bool", anew]
+
+
+_NUMBERS = {
+    "multiplied": ("return x * (rate * 3)", False),
+    "divided": ("step = rate / 3\n    return x * step", True),
+    "with a float": ("step = 1.0 - rate\n    return x * step", True),
+    "a scale by a keyword": ("return torch.add(x, x, alpha=rate)", False),
+}
+_INTS = """
+import torch
+from a import f
+x = torch.tensor([1, 2])
+
+
+def given(function):
+    try:
+        return str(function(x, 2))
+    except Exception as error:
+        return type(error).__name__
+
+
+result = given(torch.jit.script(f)) == given(f)
+"""
+
+
+@pytest.mark.parametrize(("body", "same"), _NUMBERS.values(), ids=_NUMBERS)
+def test_an_int_for_a_float_makes_a_difference_only_until_a_float_is_made_of_it(
+    body: str, same: bool, tmp_path: Path, torch_programs: TorchPrograms
+) -> None:
+    plain = HEAD + f"def f(x: torch.Tensor, rate: float):\n    {body}\n"
+    called = "\n\ndef call(x):\n    return f(x, 2)\n"
+    assert (finding_of(tmp_path, plain, called).safety is Safety.SAFE) == same
+    assert torch_programs.run(tmp_path, {"a.py": plain}, _INTS) == ["bool", same]

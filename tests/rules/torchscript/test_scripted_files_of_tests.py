@@ -67,6 +67,19 @@ def test_a_temporary_folder_that_nothing_is_put_into_goes(tmp_path: Path) -> Non
     )
 
 
+def test_two_temporary_files_that_nothing_is_put_into_go_together(tmp_path: Path) -> None:
+    test = (
+        "import tempfile\n\n\ndef test_net():\n    net, other = Net(), Net()\n"
+        "    with tempfile.NamedTemporaryFile() as a, tempfile.NamedTemporaryFile() as b:\n"
+        "        torch.jit.script(net).save(a.name)\n        x = torch.jit.load(a.name)(torch.ones(2))\n"
+        "        torch.jit.script(other).save(b.name)\n        y = torch.jit.load(b.name)(torch.ones(2))\n"
+        "        assert x.sum() == y.sum() + 0\n"
+    )
+    changed, _ = migrated(tmp_path, {"test_net.py": body(test)}, unsafe=True)
+    assert "tempfile" not in changed["test_net.py"]
+    assert changed["test_net.py"].endswith("    y = other(torch.ones(2))\n    assert x.sum() == y.sum() + 0\n")
+
+
 def test_a_value_that_a_helper_hands_to_one_which_saves_it_is_for_review(tmp_path: Path) -> None:
     test = (
         "def _save(net, path):\n    torch.jit.save(net, path)\n    return path\n\n\n"
