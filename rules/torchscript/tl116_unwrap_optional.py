@@ -152,7 +152,7 @@ EXAMPLES = (
     Bad(
         "import torch\n\n\ndef double(x):\n    if x is None:\n        return 0\n    else:\n"
         "        return torch.jit._unwrap_optional(x)\n",
-        "def double(x):\n    if x is None:\n        return 0\n    else:\n        return x\n",
+        "import torch\n\n\ndef double(x):\n    if x is None:\n        return 0\n    else:\n        return x\n",
         why="the other branch asks for None",
         run="import torch\n" + _RUN,
     ),

@@ -90,7 +90,8 @@ class CallReader(ExpressionReader):
                     if fixed
                     else f"`{name}` was not compared with what TorchScript makes of it"
                 )
-                raise Differs(reason) if self.known_only and self._is_computed_once(node) else NotRead(reason)
+                since = self._computed_once(node) if self.known_only else None
+                raise Differs(f"{reason}{since}") if since is not None else NotRead(reason)
             if not known:
                 reason = f"`{name}` is not among the functions found to do the same in TorchScript"
                 raise Differs(reason) if last in _DIFFERENT else NotRead(reason)
@@ -189,7 +190,8 @@ class CallReader(ExpressionReader):
         if name in NUMBERS_ONLY and not TENSORS.isdisjoint(kinds):
             if not set(kinds) <= TENSORS | {"none"}:
                 raise NotRead(f"`{name}` gets numbers and tensors")  # of which both make numbers
-            raise Differs(f"`{name}` between tensors has other gradients in TorchScript")
+            about = "may have other gradients in TorchScript: for its bounds, or where both are equal"
+            raise Differs(f"`{name}` between tensors {about}")
         if "bool" in kinds and (name not in REDUCTIONS or (name == "dropout" and len(kinds) > 2)):
             raise NotRead(f"`{name}` gets a condition, which was not read")
         if "str" in kinds and name != "einsum":
@@ -225,8 +227,8 @@ class CallReader(ExpressionReader):
         reason = f"`{self.text(node)}` was not found to do the same in TorchScript"
         raise Differs(reason) if name == "round" else NotRead(reason)
 
-    def _is_computed_once(self, node: ast.Call) -> bool:
-        """Whether it can be told that a factory hands out the same tensor at every call of the scripted function.
+    def _computed_once(self, node: ast.Call) -> str | None:
+        """Since when a factory hands out the same tensor at every call of the scripted function; None where that shows nowhere.
 
         It does where all it is given are constants (a dtype that a tensor has is none) and nothing changes it in the function
         (run on torch 2.13.0, 2026-11-27). That shows where the tensor leaves the function, or where the project sets another
@@ -234,8 +236,13 @@ class CallReader(ExpressionReader):
         """
         values = [*node.args, *(keyword.value for keyword in node.keywords)]
         if not all(map(self._is_fixed, values)):
-            return False
-        return leaves(self.view, node, self.node) or any(self.project.files_holding(word) for word in _DEFAULTS)
+            return None
+        if leaves(self.view, node, self.node):
+            return ""
+        if {"dtype", "device"} <= {keyword.arg for keyword in node.keywords}:
+            return None
+        files = (path for word in _DEFAULTS for path in self.project.files_holding(word))
+        return next((f", and {path} sets another default for new tensors" for path in files), None)
 
     def _is_fixed(self, value: ast.expr) -> bool:
         """Whether a value is written with nothing but constants, a dtype or a device among them."""

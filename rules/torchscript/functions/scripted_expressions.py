@@ -363,7 +363,7 @@ class ExpressionReader(ABC):
             raise Differs(f"`{self.text(node)}` is a float in TorchScript, and an int in Python")
         if isinstance(node.op, ast.Pow) and result is None:
             raise Differs(
-                f"`{self.text(node)}` may be complex, too large or a power of zero, where TorchScript does not do what Python does"
+                f"where `{self.text(node)}` is complex, too large or a power of zero, TorchScript does not do what Python does"
             )
         if left == right == "int" and not isinstance(node.op, ast.Div) and (result is None or not result.fits()):
             reason = f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around"

@@ -71,8 +71,6 @@ FOR_REVIEW = {
     "a trace of the project reaches a branch": ("TL102", {"a.py": HEAD + BRANCH, "b.py": "import torch\ntorch.jit.trace\n"}),
     "a library traces": (
         "TL102", {"a.py": HEAD + BRANCH, "b.py": "def save(net):\n    net.to_torchscript('x', method='trace')\n"}),
-    "torch.fx goes into it": (
-        "TL102", {"a.py": HEAD + BRANCH, "b.py": "import torch.fx\n\nnet = torch.fx.symbolic_trace(1)\n"}),
     "autocast in another file": ("TL102", {"a.py": HEAD + PLAIN, "b.py": "import torch, a\n\nctx = torch.autocast('cpu')\n"}),
     "an int from another file": ("TL102", {"a.py": HEAD + SCALE, "b.py": "from a import f\n\nf(1, 2)\n"}),
     "an int through an attribute": (

@@ -103,3 +103,34 @@ def test_an_int_for_a_float_makes_a_difference_only_until_a_float_is_made_of_it(
     called = "\n\ndef call(x):\n    return f(x, 2)\n"
     assert (finding_of(tmp_path, plain, called).safety is Safety.SAFE) == same
     assert torch_programs.run(tmp_path, {"a.py": plain}, _INTS) == ["bool", same]
+
+
+_BRANCH = HEAD + "def f(x: torch.Tensor):\n    if x.sum() > 0:\n        return x\n    return -x\n"
+_SYMBOLIC = """
+import torch
+import a
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return a.f(x)
+
+
+def traced():
+    try:
+        return str(torch.fx.symbolic_trace(Net()).graph)
+    except Exception as error:
+        return "raises"
+
+
+plain = traced()
+a.f = torch.jit.script(a.f)
+result = [plain, traced()]
+"""
+
+
+def test_torch_fx_traces_a_scripted_function_as_little_as_a_plain_one_that_branches(
+    tmp_path: Path, torch_programs: TorchPrograms
+) -> None:
+    assert torch_programs.run(tmp_path, {"a.py": _BRANCH}, _SYMBOLIC) == ["list", [["str", "raises"]] * 2]
+    assert finding_of(tmp_path, _BRANCH, "\n\ntracer = torch.fx.Tracer()\n").safety is Safety.SAFE
