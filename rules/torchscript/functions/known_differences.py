@@ -12,6 +12,7 @@ from torchlift.view.walk import walk
 
 _LARGE = 2**31
 _NUMBERED = frozenset({"torch.dtype", "torch.layout", "torch.memory_format"})
+_HANDS_ON = (ast.Return, ast.Tuple, ast.List, ast.Dict, ast.Assign, ast.AnnAssign, ast.IfExp, ast.NamedExpr)
 _DRAWS = frozenset({"rand_like", "randn_like", "dropout"})
 
 
@@ -33,28 +34,41 @@ def is_rebound(view: ModuleView, node: ast.AST) -> bool:
 
 def leaves(view: ModuleView, made: ast.expr, function: ast.AST) -> bool:
     """Whether `function` gives out a tensor that it makes and does not change, as far as one name of it tells."""
+    made = _view_of(view, made)
     statement = view.parent(made)
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        return isinstance(statement, (ast.Return, ast.Tuple, ast.List, ast.IfExp, ast.NamedExpr))
+        return isinstance(statement, _HANDS_ON)
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     if not all(isinstance(target, ast.Name) for target in targets):
         return True
     names = {target.id for target in targets if isinstance(target, ast.Name)}
-    found = False
-    for child in walk(function):
-        match child:
-            case ast.Name(id=name) if name in names and isinstance(child.ctx, ast.Load):
-                parent = view.parent(child)
-                if isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load):
-                    return False
-                if isinstance(parent, ast.Attribute) and parent.attr.endswith("_"):
-                    return False
-                found |= isinstance(
-                    parent, (ast.Return, ast.Tuple, ast.List, ast.Dict, ast.Assign, ast.AnnAssign, ast.IfExp)
-                )
-            case ast.AugAssign(target=ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name))) if name in names:
-                return False
-    return found
+    uses = [child for child in walk(function) if isinstance(child, ast.Name) and child.id in names]
+    if sum(isinstance(use.ctx, ast.Store) for use in uses if not _is_changed(view, use)) > len(targets):
+        return True  # which of its values a change is of was not followed
+    if any(_is_changed(view, use) for use in uses):
+        return False
+    return any(isinstance(view.parent(_view_of(view, use)), _HANDS_ON) for use in uses)
+
+
+def _is_changed(view: ModuleView, use: ast.Name) -> bool:
+    """Whether the tensor of a name is changed in place where the name stands."""
+    parent = view.parent(use)
+    if isinstance(parent, ast.Subscript):
+        return not isinstance(parent.ctx, ast.Load) or isinstance(view.parent(parent), ast.AugAssign)
+    if isinstance(parent, ast.AugAssign):
+        return parent.target is use
+    return isinstance(parent, ast.Attribute) and parent.attr.endswith("_")
+
+
+def _view_of(view: ModuleView, node: ast.expr) -> ast.expr:
+    """What attributes, items and methods make of a value, which may share its memory."""
+    parent = view.parent(node)
+    while isinstance(parent, (ast.Attribute, ast.Subscript, ast.Call)) and node in (
+        getattr(parent, "value", None),
+        getattr(parent, "func", None),
+    ):
+        node, parent = parent, view.parent(parent)
+    return node
 
 
 def may_wrap(node: ast.AST, *, in_loop: bool) -> bool:

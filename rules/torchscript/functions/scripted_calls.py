@@ -250,6 +250,9 @@ class CallReader(ExpressionReader):
             return all(map(self._is_fixed, value.elts))
         if isinstance(value, ast.Call):
             return self.view.certain_name(value.func) == "torch.device" and all(map(self._is_fixed, value.args))
+        if isinstance(value, ast.Name):
+            binding = self.view.definition(value)
+            return binding is not None and binding.kind == "assign" and isinstance(binding.value, ast.Constant)
         number = value.operand if isinstance(value, ast.UnaryOp) else value
         return isinstance(number, ast.Constant) or is_dtype(self.view.certain_name(value))
 

@@ -373,14 +373,24 @@ class ExpressionReader(ABC):
         """`x * 1` and `x + 0` turn a tensor of bools into one of ints, and TorchScript leaves them out; `x / 1` stays."""
         if left != "tensor" or right != "int" or not self.is_constant(number):
             return
-        if isinstance(self.view.parent(node), ast.Return) and not self.depth:
-            return  # what a compiled function gives keeps its type
+        if isinstance(self.view.parent(node), ast.Return) and not self.depth and self._has_parameter(node):
+            return  # left out, it would give out what came in
         neutral = 1 if isinstance(op, ast.Mult) else 0
         value = number.value if isinstance(number, ast.Constant) else None
         if self.known_only and isinstance(number, ast.UnaryOp):
             return
         if isinstance(op, (ast.Add, ast.Sub, ast.Mult)) and value in {None, neutral}:
             raise Differs(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
+
+    def _has_parameter(self, node: ast.AST) -> bool:
+        """Whether an operation has a parameter of the function as it came in."""
+        for operand in ast.iter_child_nodes(node):
+            if isinstance(operand, ast.Name):
+                owner = self.view.scope_at(operand).lookup(operand.id)
+                bound = owner.bindings[operand.id] if owner is not None else ()
+                if len(bound) == 1 and isinstance(bound[0].node, ast.arg):
+                    return True
+        return False
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether a number is known when the function is compiled."""

@@ -27,6 +27,8 @@ _OF_DTYPES = {
     "bounds of which one is a number": ("torch.clamp(x.float(), 0, torch.ones_like(x).sum())", True),
     "a power of ints": ("torch.full_like(x, 2, dtype=torch.int64) * (2 ** x.size(0))", False),
     "a product with one that is the result": ("x * 1", True),
+    "a product of what is made here": ("(x == x) * 1", False),
+    "a sum of what is called": ("torch.isnan(x) + 0", False),
     "a division by one": ("(x / 1) * x", True),
     "a division by one by its name": ("torch.div(x, 1) * x", True),
     "a division by one that rounds": ("torch.div(x, 1, rounding_mode='floor')", True),
@@ -51,6 +53,13 @@ def test_a_dtype_is_another_only_where_a_finding_says_so(
 
 _MADE = {
     "handed out": ("y = torch.zeros([2], dtype=torch.float32)\n    return y", False),
+    "seen otherwise": ("return torch.zeros(4).reshape(2, 2)", False),
+    "an item of it": ("y = torch.zeros(2, 2)\n    return y[0]", False),
+    "of a size that has a name": ("n = 3\n    return torch.zeros(n)", False),
+    "handed on before its name is another's": (
+        "y = torch.zeros(2)\n    r = y\n    y = y + x\n    y += 1\n    return r",
+        False,
+    ),
     "changed": ("y = torch.zeros(2)\n    y += 1\n    return y", True),
     "of a dtype that comes in": ("y = torch.eye(2, dtype=x.dtype)\n    return y", True),
 }
