@@ -55,7 +55,8 @@ _OLD = OldName(
     _APPLY,
     (_NEW,),
     f"Write `{_NEW}(module, name, dim)`. Its parameters are `parametrizations.weight.original0` and `.original1` where they were "
-    "`weight_g` and `weight_v`; old checkpoints still load into it, new ones do not load into the old form. In the place of "
+    "`weight_g` and `weight_v`; old checkpoints still load into it by `load_state_dict`, whose hook renames them, and not by code that "
+    "takes the state apart; new ones do not load into the old form. In the place of "
     f'`remove_weight_norm(m)` comes `{_NEW_REMOVE}(m, "weight")`.',
     _SINCE,
 )

@@ -158,7 +158,7 @@ def _held(context: Context, call: ast.Call) -> tuple[Kind | None, str]:
         return told.kind, f"`{told.by}` is used on what it returns"
     saved = saved_at(context, call.args[0]) if call.args else None
     if saved is not None:
-        return saved[0], f"it is taken to be what {saved[1]} saves"
+        return saved
     return (told.kind, "it goes to `load_state_dict`") if told is not None else (None, "")
 
 

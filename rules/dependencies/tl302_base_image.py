@@ -174,7 +174,7 @@ def _ngc(path: str, image: ImageLine, settings: Settings) -> Iterator[Finding]:
     yield Finding(
         "TL302",
         path,
-        image.span,
+        image.told or image.span,
         message,
         Severity.INFO,
         f"{help} pip keeps the torch of the image unless a requirement, such as that of another torchaudio, asks for another.",

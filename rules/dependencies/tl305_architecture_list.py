@@ -209,7 +209,7 @@ def _help(
     if found.kind == "gencode":
         advice = f"Remove {', '.join(f'`{item.text}`' for item in dropped)}." if dropped else "Add a flag for them."
     elif kept:
-        advice = f"What is left: `{found.separator.join(item.text for item in kept)}`."
+        advice = f"What is left: `{_rewritten(found, kept, dropped, [])}`."
     else:
         advice = "Nothing would be left of the list: write the GPUs that the project is for."
     if missing:

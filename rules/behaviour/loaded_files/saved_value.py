@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 from collections.abc import Iterator, Sequence
 
 from torchlift.lazy_dataclass import dataclass
@@ -58,17 +59,27 @@ def path_of(node: ast.expr) -> tuple[str, bool]:
 
 
 def saved_at(context: Context, path: ast.expr) -> tuple[Kind, str] | None:
-    """What the project saves under `path`, and `path:line` of where; None if nothing or different things do."""
+    """What the project saves under `path`, and a sentence about where; None if nothing or different things do.
+
+    A path that is written out is one file; of an expression it is an assumption that it gives the same at both places.
+    """
     wanted, is_literal = path_of(path)
     found = [
-        (saved.kind, f"{file}:{saved.line}")
+        (file, saved)
         for file, saves in sorted(context.project.records(SAVES).items())
         for saved in saves
         if (saved.path, saved.is_literal) == (wanted, is_literal) and (is_literal or file == context.view.path)
     ]
-    kinds = {kind for kind, _ in found}
+    kinds = {saved.kind for _, saved in found}
     kind = kinds.pop() if len(kinds) == 1 else None
-    return None if kind is None else (kind, found[0][1])
+    if kind is None:
+        return None
+    own, folder = context.view.path, posixpath.dirname(context.view.path)
+    file, saved = min(found, key=lambda one: (one[0] != own, posixpath.dirname(one[0]) != folder))
+    where = f"a cell of {file}" if file.endswith(".ipynb") else f"{file}:{saved.line}"
+    if is_literal:
+        return kind, f"{where} saves a file of this name"
+    return kind, f"what {where} saves under `{wanted}` is taken to be it"
 
 
 def line_of_save(view: ModuleView, near: ast.Call) -> int | None:

@@ -19,10 +19,12 @@ DROPPED: tuple[tuple[Cuda, Cuda], ...] = (((13, 0), (7, 5)), ((12, 0), (5, 0)))
 Architecture Support: A Guide for NVIDIA CUDA Developers" (13.0); CUDA 12.0 release notes (Kepler)."""
 
 _NAMED = lazy_pattern(
-    r"nvidia/cuda|pytorch/pytorch|nvcr\.io|-cuda(?=[\d.$:-])|cuda-toolkit|cuda-nvcc|/usr/local/cuda-\d|^\s*FROM\s+\S*\$|cudatoolkit",
+    r"nvidia/cuda|pytorch/pytorch|nvcr\.io|-cuda(?=[\d.$:-])|cuda-toolkit|cuda-nvcc|/usr/local/cuda-\d|^\s*FROM\s+\S*\$|cudatoolkit|\bCUDA(?:_HOME|_PATH|/v)\b",
     re.MULTILINE,
 )
-_INSTALLED = lazy_pattern(r"cuda-(?:toolkit|nvcc|compiler)[-=](\d{2})[-.](\d{1,2})")
+_INSTALLED = lazy_pattern(
+    r"(?:cuda-(?:toolkit|nvcc|compiler)[-=]|\bCUDA_(?:HOME|PATH)=[^\r\n]*(?:/v|/cuda-))(\d{1,2})[-.](\d{1,2})"
+)
 
 
 def lowest_capability(cuda: Cuda) -> Cuda:
@@ -31,7 +33,7 @@ def lowest_capability(cuda: Cuda) -> Cuda:
 
 
 def toolkit_in(view: TextView) -> Cuda | None:
-    """The toolkit that a file names itself: of its image with a compiler, or of a package; None if none or several."""
+    """The toolkit that a file names itself: of its image with a compiler, of a package, or of a folder; None if none or several."""
     found = {image.cuda for image in read_images(view) if image.compiler and image.cuda}
     found |= {(int(match[1]), int(match[2])) for match in _INSTALLED.finditer(view.code)}
     return found.pop() if len(found) == 1 else None

@@ -142,7 +142,7 @@ def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[ImageLine]:
 
 
 def filled_image(view: TextView, name: str, span: Span, stage: int = -1) -> ImageLine | None:
-    """The image of CUDA whose name or tag has values of variables of the file, or the one of PyTorch whose whole tag is one; else
+    """The image of CUDA or NGC whose name or tag has values of variables of the file, or the one of PyTorch whose whole tag is one; else
     the variable has a version to exchange."""
     used = {match["name"] for match in _FILLED.finditer(name)} if view.kind in {"dockerfile", "shell"} else set()
     if not used:
@@ -156,9 +156,9 @@ def filled_image(view: TextView, name: str, span: Span, stage: int = -1) -> Imag
         return None
     image = image_named(_FILLED.sub(lambda match: given[match["name"]].value, name), span, stage)
     whole = image is not None and image.kind == "torch" and _WHOLE_TAG.search(name) is not None
-    if image is None or image.cuda is None or not (image.kind == "cuda" or whole):
+    if image is None or not (image.kind in {"cuda", "ngc"} or whole):
         return None
-    digits = ".".join(map(str, image.cuda))
+    digits = image.release or ".".join(map(str, image.cuda or ()))
     told = next((item for item in given.values() if digits in item.value), None)
     return replace(image, told=told.span) if told is not None else None
 

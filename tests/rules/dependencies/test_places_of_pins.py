@@ -35,6 +35,7 @@ COPIED = "# Copied from another file, so that pip-compile can resolve it\ntorch=
         ("Dockerfile", "FROM pytorch/pytorch:1.1.0-cuda10.0-cudnn7.5-devel\n", [("TL302", 1)]),
         ("dockerfile", "FROM pytorch/pytorch:2.3.1-cuda12.1-cudnn8-devel\n", [("TL302", 1)]),
         ("setup.py", SETUP, [("TL309", 3)]),
+        ("Dockerfile", "ARG TAG=23.10\nFROM nvcr.io/nvidia/pytorch:${TAG}-py3\n", [("TL302", 1)]),
         ("requirements.txt", "torch-scatter==2.1.0+pt113cu117\n", [("TL309", 1)]),
         ("a.md", "```sh\nls\n\nText\n\n```sh\npip install torch==2.3.1\n```\n", [("TL309", 7)]),
         (
