@@ -26,7 +26,7 @@ UNTOUCHED = frozenset(
     clamp_min clip clone concat contiguous copy_ cos cpu cuda detach diag diagonal dim double einsum empty empty_like eq erf expand
     expand_as fill_ flatten flip float floor full full_like gather ge gt half hstack index_select int is_floating_point
     isfinite isinf isnan item le logical_and logical_not logical_or logical_xor long lt masked_fill masked_fill_
-    masked_select matmul max maximum mean min minimum mm movedim mv narrow ne neg new_empty new_full new_ones new_zeros nonzero norm numel ones ones_like permute rand randint randn randperm
+    masked_select matmul max maximum mean min minimum mm movedim narrow ne neg new_empty new_full new_ones new_zeros nonzero norm numel ones ones_like permute rand randint randn randperm
     relu remainder repeat repeat_interleave reshape reshape_as roll round select sigmoid sign sin size sort split sqrt squeeze stack swapaxes t tanh
     tensor tile to topk transpose tril triu trunc type unbind unflatten unique unsqueeze var view view_as vstack where zero_
     zeros zeros_like""".split()
@@ -105,10 +105,12 @@ def _type_of(view: ModuleView, given: ast.arg) -> str:
 
 def _may_be_number(view: ModuleView, target: ast.expr) -> bool:
     """Whether what is added to may be a number, which then becomes a new value and does not change in place."""
-    if not isinstance(target, ast.Name):
-        return not isinstance(target, ast.Subscript)
-    owner = view.scope_at(target).lookup(target.id)
-    bound = [one for one in (owner.bindings[target.id] if owner is not None else ()) if one.node is not target]
+    changed = target.value if isinstance(target, ast.Subscript) else target  # an entry of a dict gets a new value, too
+    if not isinstance(changed, ast.Name):
+        return True
+    owner = view.scope_at(changed).lookup(changed.id)
+    named = owner.bindings[changed.id] if owner is not None else ()
+    bound = [one for one in named if not isinstance(view.parent(one.node), ast.AugAssign)]
     return not bound or any(not _is_tensor(view, one) for one in bound)
 
 

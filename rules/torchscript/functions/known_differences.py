@@ -32,6 +32,17 @@ def is_rebound(view: ModuleView, node: ast.AST) -> bool:
     )
 
 
+def has_parameter(view: ModuleView, operation: ast.AST) -> bool:
+    """Whether an operation has a parameter of the function as it came in."""
+    for operand in ast.iter_child_nodes(operation):
+        if isinstance(operand, ast.Name):
+            owner = view.scope_at(operand).lookup(operand.id)
+            bound = owner.bindings[operand.id] if owner is not None else ()
+            if len(bound) == 1 and isinstance(bound[0].node, ast.arg):
+                return True
+    return False
+
+
 def leaves(view: ModuleView, made: ast.expr, function: ast.AST) -> bool:
     """Whether `function` gives out a tensor that it makes and does not change, as far as one name of it tells."""
     made = _view_of(view, made)

@@ -18,7 +18,7 @@ from torchlift.rules.analysis.values.number_ranges import Range, combined, range
 from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.torchscript.facts.scripted_operations import ATTRIBUTES, MATH_CONSTANTS
 from torchlift.rules.torchscript.functions import value_kinds
-from torchlift.rules.torchscript.functions.known_differences import changes, draws, is_rebound, may_wrap
+from torchlift.rules.torchscript.functions.known_differences import changes, draws, has_parameter, is_rebound, may_wrap
 from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_dtype, parameter_kind
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -373,7 +373,7 @@ class ExpressionReader(ABC):
         """`x * 1` and `x + 0` turn a tensor of bools into one of ints, and TorchScript leaves them out; `x / 1` stays."""
         if left != "tensor" or right != "int" or not self.is_constant(number):
             return
-        if isinstance(self.view.parent(node), ast.Return) and not self.depth and self._has_parameter(node):
+        if isinstance(self.view.parent(node), ast.Return) and not self.depth and has_parameter(self.view, node):
             return  # left out, it would give out what came in
         neutral = 1 if isinstance(op, ast.Mult) else 0
         value = number.value if isinstance(number, ast.Constant) else None
@@ -381,16 +381,6 @@ class ExpressionReader(ABC):
             return
         if isinstance(op, (ast.Add, ast.Sub, ast.Mult)) and value in {None, neutral}:
             raise Differs(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
-
-    def _has_parameter(self, node: ast.AST) -> bool:
-        """Whether an operation has a parameter of the function as it came in."""
-        for operand in ast.iter_child_nodes(node):
-            if isinstance(operand, ast.Name):
-                owner = self.view.scope_at(operand).lookup(operand.id)
-                bound = owner.bindings[operand.id] if owner is not None else ()
-                if len(bound) == 1 and isinstance(bound[0].node, ast.arg):
-                    return True
-        return False
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether a number is known when the function is compiled."""

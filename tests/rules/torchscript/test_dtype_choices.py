@@ -36,6 +36,8 @@ _CHOSEN = {
     "a product": "return x * y",
     "a sum": "return x.sum(dim=-1)",
     "an addition to what began as a number": "z = 0.0\n    z += y\n    return z",
+    "a matrix times a vector": "return torch.mv(x, y[0])",
+    "a value of a dict": "d = {'a': x}\n    d['a'] += y\n    return d['a']",
     "a power in place": "x **= 2\n    return x",
     "a product in what it calls": "return twice(x)",
     "a function that nobody knows": "return torch.cross(x, y)",
