@@ -50,6 +50,18 @@ _SAYS = {
     "a type under another name": (
         "TL101", "import torch\nfrom p import Tensor\n\n\ndef f(x: Tensor):\n    return x + 1\n\n\ng = torch.jit.trace(f, (torch.ones(3),))\n", "is not seen to be", "is not annotated",
     ),
+    "a loop that scripting drops": (
+        "TL111", "import torch\n\n\n@torch.jit.script_if_tracing\ndef f(xs):\n    if torch.jit.is_scripting():\n        n = 0\n    else:\n        n = sum(1 for x in xs)\n"
+        "    for x in xs:\n        n += 1\n    return n\n\n\ndef g(m, x):\n    return torch.jit.trace(m, x), f([x])\n", "the loop on line 10", "line 9",
+    ),
+    "what a program was captured without": (
+        "TL102", "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor, y: torch.Tensor | None = None):\n        return x\n\n\n"
+        "def save(path):\n    torch.jit.script(Net()).save(path)\n", "has no use for it", "ignores it later",
+    ),
+    "a package that only keeps its modules scriptable": (
+        "TL112", "import torch\nimport fairseq\n\n\nclass Net(fairseq.Model):\n    @torch.jit.export\n    def f(self, x):\n        return x if torch.jit.is_scripting() else x\n",
+        "may be scripted", "can script",
+    ),
 }  # fmt: skip
 
 
@@ -74,3 +86,15 @@ def test_a_finding_knows_what_it_says(code: str, source: str, said: str, unsaid:
 def test_a_backend_out_of_a_table_without_nccl_is_no_nccl(table: str, told: bool, tmp_path: Path) -> None:
     source = f"{_INIT}def setup(kind, rank):\n    names = {table}\n    dist.init_process_group(names[kind], rank=rank, world_size=2)\n"
     assert ("TL201" in {item.code for item in all_findings(analyse_files(tmp_path, {"m.py": source}))}) == told
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [("", True), (", backend='gloo'", True), (", pg_options={'xla_pg_options': {'mesh': [ranks]}}", False)],
+)
+def test_groups_of_xla_are_made_by_their_members(options: str, told: bool, tmp_path: Path) -> None:
+    source = (
+        "import torch.distributed as dist\n\n\ndef setup(ranks):\n    dist.init_process_group()\n"
+        f"    if dist.get_rank() in ranks:\n        return dist.new_group(ranks{options})\n"
+    )
+    assert ("TL230" in {item.code for item in all_findings(analyse_files(tmp_path, {"m.py": source}))}) == told

@@ -238,10 +238,8 @@ def _remarks(inputs: list[_Input], fixed: list[str], optional: list[str]) -> Ite
     if fixed:
         yield f"{_listed(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed to the value it is exported with."
     if optional:
-        yield (
-            f"{_listed(optional)} {'is' if len(optional) == 1 else 'are'} either given or left out for good: a program "
-            "exported without it ignores it later."
-        )
+        them = "it" if len(optional) == 1 else "them"
+        yield f"Capture with {_listed(optional)} where callers give {them}: a program captured without has no use for {them}."
 
 
 def _tuple(elements: list[str]) -> str:

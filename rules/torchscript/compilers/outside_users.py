@@ -9,7 +9,7 @@ from torchlift.rules.analysis.wording.nearest_place import Place, nearest
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.scripting_uses import first_expectation
 
-# Packages with a call that scripts the modules it is given.
+# Packages with a call that scripts the modules it is given, and fairseq, which keeps its modules scriptable for whoever does.
 _SCRIPTING_PACKAGES = frozenset(
     "allennlp composer e3nn fairseq ignite lightning mace monai nemo nequip pytorch_lightning speechbrain "
     "torch_geometric torch_tensorrt".split()
@@ -45,7 +45,7 @@ def _outside_compiler(context: Context, tracing: bool, expecting: bool) -> str |
             return f"{place} mentions `{word}`"
     packages = sorted(_SCRIPTING_PACKAGES.intersection(foreign_packages(project))) if expected else []
     return (
-        f"`{packages[0]}`, which this repository names in an import, can script the modules it is given"
+        f"modules that `{packages[0]}` is given, which this repository names in an import, may be scripted"
         if packages
         else None
     )

@@ -69,7 +69,7 @@ _ONLY_ELSEWHERE = lazy_pattern(
     r"^(?:torch_neuronx?|torch\.neuron|intel_extension\w*|torch2trt|qai_hub\.submit_\w+_job\w*)\b"
 )
 _ONLY = lazy_pattern(
-    r"optimize_for_mobile|generate_mobile_module_lints|coremltools|augment_m\w+_with_bundled_inputs|bundle_inputs|torch_neuronx?\b"
+    r"optimize_for_mobile|generate_mobile_module_lints|coremltools|augment_m\w+_with_bundled_inputs|torch_glow|bundle_inputs|torch_neuronx?\b"
     r"|torch\.neuron|intel_extension|\bipex\b|torch2trt|\b_nnapi\.|openmmtorch\.TorchForce|relay\.frontend\.from_pytorch"
     r"|qai_hub\.submit_|bentoml\.torchscript|torch\.(?:ao\.)?quantization\.(?:\w+\.)*\w+_jit$|torch\._export\.converter|torch\.jit\.|torch\._C\."
 )

@@ -7,6 +7,7 @@ example's size, a branch on a size becomes a guard, and a branch on the value of
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
@@ -40,8 +41,8 @@ class DynamicPart:
         """What export makes of it."""
         if self.kind == "loop":
             return (
-                f"where `torch.export` gets to the loop on line {self.line}, it unrolls it for the size of the example inputs and refuses others, or "
-                "stops at it where values of a tensor say how long it is; scripting kept it"
+                f"where `torch.export` gets to the loop on line {self.line}, it unrolls it, as often as the example inputs have it run, or stops "
+                "at it where values of a tensor say how long it is; TorchScript keeps most loops"
             )
         if self.kind == "size":
             return (
@@ -58,7 +59,7 @@ def dynamic_parts(function: _FunctionNode) -> list[DynamicPart]:
     """Control flow in a function that is not settled by types, ranks and plain Python values, in source order."""
     static = _scalars(function)
     found: list[DynamicPart] = []
-    for node in walk(function):
+    for node in _scripted(function.body):
         match node:
             case ast.For() | ast.AsyncFor():
                 if not _is_fixed(node.iter):
@@ -74,6 +75,30 @@ def dynamic_parts(function: _FunctionNode) -> list[DynamicPart]:
             case _:
                 pass
     return sorted(found, key=lambda part: part.line)
+
+
+def _scripted(statements: list[ast.stmt]) -> Iterator[ast.AST]:
+    """Nodes of a block without what a scripted run never gets to, by the tests of `is_scripting()`."""
+    for statement in statements:
+        held = _is_scripting(statement.test) if isinstance(statement, ast.If) else None
+        if isinstance(statement, ast.If) and held is not None:
+            taken = statement.body if held else statement.orelse
+            yield from _scripted(taken)
+            if taken and isinstance(taken[-1], (ast.Return, ast.Raise)):
+                return
+            continue
+        yield from walk(statement)
+
+
+def _is_scripting(test: ast.expr) -> bool | None:
+    """What a scripted run answers to `is_scripting()` or `not is_scripting()`; None for other tests."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            held = _is_scripting(operand)
+            return None if held is None else not held
+        case ast.Call(func=ast.Attribute(attr="is_scripting") | ast.Name(id="is_scripting")):
+            return True
+    return None
 
 
 def _scalars(function: _FunctionNode) -> frozenset[str]:
