@@ -22,6 +22,7 @@ def folder_of(path: str) -> str:
 def real_paths(paths: Sequence[Path]) -> list[str]:
     """Absolute paths without symbolic links; folders that many paths share are resolved once."""
     folders: dict[str, str] = {}
+    listed: dict[str, list[str]] = {}
     result = []
     for path in paths:
         absolute = os.path.join(os.getcwd(), path)
@@ -31,8 +32,22 @@ def real_paths(paths: Sequence[Path]) -> list[str]:
             continue
         if folder not in folders:
             folders[folder] = os.path.realpath(folder)
-        result.append(os.path.join(folders[folder], name))
+        result.append(os.path.join(folders[folder], _as_listed(folders[folder], name, listed)))
     return result
+
+
+def _as_listed(folder: str, name: str, listed: dict[str, list[str]]) -> str:
+    """The name as its folder has it: where case is ignored, writing a file by another spelling would rename it."""
+    other = name.swapcase()
+    if other == name or not os.path.lexists(os.path.join(folder, other)):
+        return name
+    if folder not in listed:
+        try:
+            listed[folder] = os.listdir(folder)  # noqa: PTH208 - names, in the order of the folder
+        except OSError:
+            listed[folder] = []
+    found = [each for each in listed[folder] if each.casefold() == name.casefold()]
+    return name if name in found or not found else found[0]
 
 
 def common_folder(folders: Sequence[str]) -> str | None:

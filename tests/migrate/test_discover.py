@@ -354,3 +354,20 @@ def test_a_folder_that_may_not_be_read_is_a_failure(
     assert "Permission denied" in failure.reason
     [failure] = discover([project / "locked" / "b.py"], project).failures
     assert "Permission denied" in failure.reason
+
+
+def test_a_file_goes_by_the_name_of_its_folder_where_case_is_ignored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tree(tmp_path, ["Net.py", "other.py"])
+    for spelling in ("nET.PY", "net.py"):
+        os.link(tmp_path / "Net.py", tmp_path / spelling)
+    named = [tmp_path / name for name in ("net.py", "Net.py", "other.py")]
+    assert discover(named, tmp_path).files == ("Net.py", "net.py", "other.py")
+    names = os.listdir
+
+    def as_a_folder_lists_that_ignores_case(folder: str) -> list[str]:
+        return [name for name in names(folder) if name.lower() != "net.py" or name == "Net.py"]
+
+    monkeypatch.setattr(os, "listdir", as_a_folder_lists_that_ignores_case)
+    assert discover(named, tmp_path).files == ("Net.py", "other.py")

@@ -130,7 +130,7 @@ ROWS = (
     ),
     KnownError(
         id="conda-package-for-another-python",
-        pattern=r"package (?P<package>[\w.-]{1,60}?)-(?P<release>\d[\w.]{0,20})-\S{1,40} requires python(?:_abi)? (?P<python>[\w.,>=<*!|]{1,40})[^\n]{0,40}|(?P<package2>[\w.-]{1,60}) (?P<release2>[\d.*]{1,14}) would require[\s│├└─]{0,20}python (?P<python2>[\w.,>=<*!|]{1,40})|(?P<package3>[\w.-]{1,60})[^\n]{0,40} -> python\[?(?:version=)?'?(?P<python3>[\w.,>=<*!|]{1,60})",
+        pattern=r"package (?P<package>[\w.-]{1,60}?)-(?P<release>\d[\w.]{0,20})-\S{1,40} requires python(?:_abi)? (?P<python>[\w.,>=<*!|]{1,40})[^\n]{0,40}|(?P<package2>[\w.-]{1,60}) (?P<release2>[\d.*]{1,14}) would require[\s│├└─]{0,20}python (?P<python2>[\w.,>=<*!|]{1,40})|(?<![\w.-])(?P<package3>[\w.-]{1,60})[^\n]{0,40} -> python\[?(?:version=)?'?(?P<python3>[\w.,>=<*!|]{1,60})",
         cause="conda has {package} {release} only for other Pythons ({python}) than the one that the environment has or that was asked for",
         remedy="Make the environment with a Python that {package} {release} has a build for (conda create -n new python=3.10, a number from the list in the message), or leave {package}'s release open so that a newer one is taken, or install it with pip in an environment with that Python. conda search {package} lists its builds and their Pythons (py310 is 3.10)",
         command="conda search {package}",
