@@ -360,7 +360,7 @@ def test_a_file_goes_by_the_name_of_its_folder_where_case_is_ignored(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     tree(tmp_path, ["Net.py", "other.py"])
-    for spelling in ("nET.PY", "net.py"):
+    for spelling in ("NET.PY", "net.py"):
         os.link(tmp_path / "Net.py", tmp_path / spelling)
     named = [tmp_path / name for name in ("net.py", "Net.py", "other.py")]
     assert discover(named, tmp_path).files == ("Net.py", "net.py", "other.py")
