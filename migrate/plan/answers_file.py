@@ -76,8 +76,9 @@ def _put(lines: list[str], start: int, key: str, value: str, newline: str) -> No
 
 
 def _toml(value: str | Sequence[str]) -> str:
-    # What JSON escapes in a string is escaped the same way in TOML.
-    return json.dumps(value if isinstance(value, str) else list(value), ensure_ascii=False)
+    # What JSON escapes in a string is escaped the same way in TOML, which has one character more to escape.
+    text = json.dumps(value if isinstance(value, str) else list(value), ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -111,5 +112,10 @@ def write_answers(path: Path, answers: Answers) -> None:
             write_atomic(path, new, expected=data)
     except UnicodeDecodeError:
         raise CannotWrite("It is not UTF-8, which TOML has to be.") from None
+    except UnicodeEncodeError as error:
+        name = error.object[error.start]
+        raise CannotWrite(
+            f"No TOML file holds {name!r}, which the name of an artifact has; give it another name."
+        ) from None
     except (OSError, ChangedOnDisk) as error:
         raise CannotWrite(f"It cannot be written: {getattr(error, 'strerror', None) or error}.") from None

@@ -12,6 +12,7 @@ from torchlift.migrate.plan.report import PlanReport, Question
 from torchlift.migrate.tell.report.paths import from_here
 from torchlift.migrate.workspace.config import Config
 from torchlift.migrate.workspace.root import project_root
+from torchlift.terminal.columns import one_line
 
 
 def ask_and_write(plan: PlanReport, paths: list[Path], config: Config) -> None:
@@ -54,9 +55,9 @@ def answers_path(paths: list[Path], config: Config) -> Path:
 
 
 def _answer(number: int, question: Question) -> str | None:
-    click.echo(f"\n{number}. {question.text}")
+    click.echo(f"\n{number}. {one_line(question.text)}")
     for answer in question.answers:
-        click.echo(f"   {answer.value}: {answer.effect}")
+        click.echo(f"   {answer.value}: {one_line(answer.effect)}")
     choices = [*(answer.value for answer in question.answers), "skip"]
     value = click.prompt("  ", type=click.Choice(choices), default="skip", prompt_suffix=" ")
     return None if value == "skip" else str(value)

@@ -87,6 +87,8 @@ def plan(
 
     if config_file is not None and isolated:
         raise click.UsageError("--config and --isolated exclude each other.")
+    if ask and isolated:
+        raise click.UsageError("--ask writes into the configuration that --isolated leaves out.")
     if ask and output_format != "text":
         raise click.UsageError("--ask goes with --output-format text: it asks on the terminal.")
     if ask and not (sys.stdin.isatty() and sys.stdout.isatty()):

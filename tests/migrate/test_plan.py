@@ -303,3 +303,36 @@ def test_keeping_ends_the_questions_and_a_file_that_cannot_be_edited_is_told_as_
     out, err = capsys.readouterr()
     assert end.value.code == 2 and asked == ["keep"]
     assert "was left as it is. " in err and "Written" not in out + err
+
+
+def test_a_name_of_an_artifact_gives_no_orders_to_the_terminal_that_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from torchlift.migrate.plan.ask import ask_and_write
+    from torchlift.migrate.plan.report import PlannedAnswer, Question
+
+    name = "a\x1b[31m\x07\nb\u202e\udcff.pt"
+    question = Question("artifact", f"Does {name} stay?", 1, name, (PlannedAnswer("keep", (), f"{name} stays.", None),))
+    monkeypatch.setattr("click.prompt", lambda *_, **_more: "skip")
+    ask_and_write(SimpleNamespace(questions=(question,)), [tmp_path], Config())  # type: ignore[arg-type]
+    out = capsys.readouterr().out
+    assert not {"\x1b", "\x07", "\u202e", "\udcff"} & set(out) and len(out.strip().splitlines()) == 3
+
+
+def test_names_are_written_as_toml_has_them_or_refused_in_a_sentence(tmp_path: Path) -> None:
+    from torchlift.migrate.plan.answers_file import write_answers
+
+    names = ["a\x7f.pt", 'b"]\n[tool.x]\ny = 1', "c\\u0041\x1b.pt"]
+    path = tmp_path / "pyproject.toml"
+    path.write_text("# ours\n")
+    write_answers(path, {"keep": names})
+    assert load_config(tmp_path).torchscript.keep == tuple(names)
+    path.write_text("# ours\n")
+    with pytest.raises(CannotWrite, match=r"No TOML file holds '\\udcff'"):
+        write_answers(path, {"keep": ["a\udcff.pt"]})
+    assert path.read_text() == "# ours\n"
+
+
+def test_asking_without_the_configuration_that_answers_go_into_is_refused(tmp_path: Path) -> None:
+    done = told(put(tmp_path, PROJECT), "plan", "--ask", "--isolated")
+    assert done.returncode == 2 and "--isolated leaves out" in done.stderr
