@@ -12,6 +12,7 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.named_files import documents_naming, is_named_elsewhere
 from torchlift.rules.analysis.places.purpose import is_test_file, runs_by_itself
 from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_readers
+from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.view import ModuleView, Use
@@ -28,8 +29,8 @@ _ONLY_MAKES = frozenset(
     "zeros_like ones_like size view reshape permute transpose unsqueeze squeeze contiguous detach numel "
     "script trace freeze optimize_for_inference".split()
 )
-# What nobody takes the result of does something, whatever its name says, but for what fills a module or settings from a file.
-_FILLS = lazy_pattern(r"load(?:_|$)")
+# What nobody takes the result of does something, whatever its name says, but for what fills a module from a file.
+_FILLS = lazy_pattern(r"load_(?:state_dict|weights?|checkpoint|pretrained|params|model)$")
 _MAKES = lazy_pattern(r"(?:get|build|create|load|make|parse|read|from)(?:_|$)|_?[A-Z]\w*[a-z]")
 _MAKERS = frozenset({"torch.jit.script", "torch.jit.trace", "torch.jit.freeze"})
 
@@ -43,7 +44,7 @@ def or_whole_file(found: Iterator[Finding], use: Use, context: Context) -> Itera
         view = context.view
         named = ", ".join(documents_naming(context.project, view))
         about = (
-            "this file does nothing but write TorchScript, and no program of the project names it or loads any: "
+            "as far as its calls tell by their names, this file does nothing but write TorchScript; no program of the project names it or loads any: "
             f"whoever runs it by hand misses it{f', and it is named in {named}' * bool(named)}"
         )
         rewrites = tuple(DeleteStatement(view.span(statement)) for statement in view.tree.body)
@@ -58,7 +59,7 @@ def _only_writes(context: Context) -> bool:
     calls = [node for node in walk(view.tree) if isinstance(node, ast.Call)]
     saves = [call for call in calls if _writes(view, call)]
     own = {node.name for node in walk(view.tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    return bool(saves) and not any(_does_more(view, call, own) for call in calls if call not in saves)
+    return bool(saves) and not any(_does_more(context, call, own) for call in calls if call not in saves)
 
 
 def _is_needed(context: Context) -> bool:
@@ -90,15 +91,21 @@ def _writes(view: ModuleView, call: ast.Call) -> bool:
     return isinstance(value, ast.Call) and view.certain_name(value.func) in _MAKERS
 
 
-def _does_more(view: ModuleView, call: ast.Call, own: set[str]) -> bool:
+def _does_more(context: Context, call: ast.Call, own: set[str]) -> bool:
     """Whether a call may do something that is wanted besides; functions of the file are read with it."""
+    view = context.view
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    if getattr(view.function_of(call), "name", "") == "forward":
+    function = view.function_of(call)
+    if function is not None and function.name == "forward" and isinstance(view.parent(function), ast.ClassDef):
         return False  # it computes what is written
     if called == "open":
         return not _only_reads(call)
-    makes = _FILLS if isinstance(view.parent(call), ast.Expr) else _MAKES
-    return called not in _ONLY_MAKES | own and makes.match(called) is None
+    if not isinstance(view.parent(call), ast.Expr):
+        return called not in _ONLY_MAKES | own and _MAKES.match(called) is None
+    found = definition_of(view, call.func, context.project, ast.FunctionDef)
+    if found is not None and found[0] is not view:
+        return True
+    return called not in _ONLY_MAKES | own and _FILLS.match(called) is None
 
 
 def _only_reads(call: ast.Call) -> bool:

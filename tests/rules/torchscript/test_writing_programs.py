@@ -44,6 +44,15 @@ STAYS = {
     "it logs what it wrote": ({"tools/to_ts.py": PROGRAM.replace("print('done')", "mlflow.log_artifact(args.out)")}, True),
     "it packs what it wrote": ({"tools/to_ts.py": PROGRAM.replace("print('done')", "shutil.make_archive('release', 'zip', args.out)")}, True),
     "it publishes by an object": ({"tools/to_ts.py": PROGRAM.replace("print('done')", "Publisher(args.out)")}, True),
+    "it loads it into something": ({"tools/to_ts.py": PROGRAM.replace("print('done')", "load_into_database(args.out)")}, True),
+    "a function of the project is called for what it does": (
+        {"tools/to_ts.py": "import hub\n" + PROGRAM.replace("print('done')", "hub.update(args.out)"), "hub.py": "def update(path): ...\n"},
+        True,
+    ),
+    "a function is called like what computes": (
+        {"tools/to_ts.py": PROGRAM.replace("def main", "def forward(path):\n    os.system(path)\n\n\ndef main").replace("print('done')", "forward(args.out)")},
+        True,
+    ),
     "it is no program": ({"tools/to_ts.py": PROGRAM.partition("\n\n\nif __name__")[0] + "\n"}, True),
 }  # fmt: skip
 
