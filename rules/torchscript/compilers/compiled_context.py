@@ -40,10 +40,11 @@ _AUTOCAST_WORDS = {"autocast": "", "custom_fwd": "", "GradScaler": "", "precisio
 _SUBCLASS_WORDS = {"subclass": "", "MetaTensor": "", "tv_tensors": "", "__torch_": "", "class ": "Tensor"}
 _SYMBOLIC_WORDS = {"symbolic_trace": "", "create_feature_extractor": "", "fx.Tracer": ""}
 _USERS = "others may use this code ({}), run it under autocast, and ask the function for its graph"
-_UNDER = "under which TorchScript chooses other dtypes than Python"
-# Lines that only import it, ask about it or switch it off.
+_CHOOSES = "TorchScript chooses other dtypes than Python"
+_UNDER = f"under which {_CHOOSES}"
+# Lines that only import it, ask about it or switch it off, and FSDP's `MixedPrecision`, which is not autocast.
 _SILENT = lazy_pattern(
-    rb"^\s*(?:from|import)\s|\bautocast\s*\([^()]*\benabled\s*=\s*False\b|\bautocast\s*\(\s*(?:[\"']\w+[\"']\s*,\s*)?False\s*\)"
+    rb"^\s*(?:from|import)\s|\bMixedPrecision\w*\(|\bautocast\s*\([^()]*\benabled\s*=\s*False\b|\bautocast\s*\(\s*(?:[\"']\w+[\"']\s*,\s*)?False\s*\)"
 )
 _ON = lazy_pattern(rb"^\s*(?:async\s+)?with\b.*\bautocast|^\s*@.*\b(?:autocast|custom_fwd)\b")
 _NO_CASTS = (
@@ -120,7 +121,7 @@ def _near(project: Project, path: str, places: Sequence[str]) -> str | None:
     homes = ((one, one.rpartition(":")[0]) for one in places)
     own = ((one, home) for one, home in homes if not is_test_file(home) or is_test_file(path))
     place = next((one for one, home in own if in_one_program(project, path, home)), None)
-    return f"{place} prepares or uses autocast, {_UNDER}" if place is not None else None
+    return f"{place} prepares or uses mixed precision, and under autocast {_CHOOSES}" if place is not None else None
 
 
 def _step(project: Project, name: str) -> Step:

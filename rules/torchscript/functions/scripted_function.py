@@ -27,6 +27,15 @@ from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _IN_PLACE = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_ANEW = "TorchScript makes another tensor, and whoever handed it in does not see the change"
+# Run on torch 2.13.0, 2026-11-27; `//=` is refused.
+_OTHERWISE: Mapping[type[ast.operator], str] = {
+    ast.Mod: "TorchScript keeps the sign of what is divided (`fmod`), and Python takes the divisor's (`remainder`)",
+    ast.Pow: _ANEW,
+    ast.BitAnd: _ANEW,
+    ast.BitOr: _ANEW,
+    ast.BitXor: _ANEW,
+}
 
 
 def read_function(
@@ -294,10 +303,12 @@ class _Body(CallReader):
             target = self.kind(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
         else:
             raise NotRead("the function sets an attribute")
-        if "unknown" in {target, value}:
-            return
+        if target in TENSORS | {"unknown"} and type(node.op) in _OTHERWISE:
+            raise Differs(f"where a tensor is changed by `{self.text(node)}`, {_OTHERWISE[type(node.op)]}")
         if target in TENSORS:
             self.in_place(node)
+        if "unknown" in {target, value}:
+            return
         if target in TENSORS and value in TENSORS | NUMBERS and isinstance(node.op, _IN_PLACE):
             return
         if target in TENSORS:

@@ -92,6 +92,9 @@ FOR_REVIEW = {
         "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    y = torch.rand_like(x)\n    return torch.rand_like(x)\n"}),
     "a tensor made once and handed out": (
         "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    y = torch.zeros([2], dtype=torch.float32)\n    return y\n"}),
+    "a tensor that a loop binds and changes by a number from elsewhere": (
+        "TL102",
+        {"a.py": HEAD + "import numpy as np\n\n\n@torch.jit.script\ndef f(x):\n    for i in range(3):\n        x += np.pi\n        x = x * 2\n    return x\n"}),
     "a tensor that a loop binds and changes": (
         "TL102",
         {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    for i in range(3):\n        x += 1\n        x = x * 2\n    return x\n"}),

@@ -143,3 +143,31 @@ def test_torch_fx_traces_a_scripted_function_as_little_as_a_plain_one_that_branc
 ) -> None:
     assert torch_programs.run(tmp_path, {"a.py": _BRANCH}, _SYMBOLIC) == ["list", [["str", "raises"]] * 2]
     assert finding_of(tmp_path, _BRANCH, "\n\ntracer = torch.fx.Tracer()\n").safety is Safety.SAFE
+
+
+_CHANGES = {
+    "a remainder by a number from elsewhere": ("x %= 2 * np.pi\n    return x", False),
+    "a remainder of a row": ("x[0] %= 2.0\n    return x", False),
+    "a power": ("x **= y\n    return x", False),
+    "a sum": ("x += y\n    return x", True),
+    "a remainder of its own": ("return x % 2.0", True),
+}
+_SIGNS = """
+import torch
+from a import f
+scripted = torch.jit.script(f)
+rows = []
+for function in (f, scripted):
+    x, y = torch.tensor([-3.5, 2.0, -1.0]), torch.tensor([2.0, 3.0, 2.0])
+    rows.append((function(x, y).tolist(), x.tolist()))
+result = rows[0] == rows[1]
+"""
+
+
+@pytest.mark.parametrize(("body", "same"), _CHANGES.values(), ids=_CHANGES)
+def test_what_a_change_in_place_does_otherwise_needs_review(
+    body: str, same: bool, tmp_path: Path, torch_programs: TorchPrograms
+) -> None:
+    plain = f"import numpy as np\n{HEAD}def f(x: torch.Tensor, y: torch.Tensor):\n    {body}\n"
+    assert (finding_of(tmp_path, plain).safety is Safety.SAFE) == same
+    assert torch_programs.run(tmp_path, {"a.py": plain}, _SIGNS) == ["bool", same]
