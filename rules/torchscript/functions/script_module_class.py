@@ -85,7 +85,7 @@ def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project, *,
             facts.wrapped.append(child)
     if (
         not {"module", "unread"}.isdisjoint(own.values())
-        and (place := first_walk(project, parts_of(view, node, project))) is not None
+        and (place := first_walk(project, parts_of(view, node, project), view.path)) is not None
     ):
         facts.doubts.append(
             f"{place} asks something for its class, and where that is a part of `{node.name}`, `isinstance` finds it from now "

@@ -41,8 +41,8 @@ _NEWLINE = b"\n"
 _ANY = ""
 
 
-def first_walk(project: Project, parts: frozenset[str] | None = None) -> str | None:
-    """`path:line` of the first place in the project that may find the parts of a scripted module by their classes.
+def first_walk(project: Project, parts: frozenset[str] | None = None, near: str = "") -> str | None:
+    """`path:line` of a place in the project, the closest to `near`, that may find the parts of a scripted module by their classes.
 
     Whatever is called `.apply`, `.modules` or the like counts as going through parts, and whatever asks for a class anywhere
     in a project that does so: which object it belongs to is not looked at.
@@ -50,14 +50,16 @@ def first_walk(project: Project, parts: frozenset[str] | None = None) -> str | N
     Args:
         project: the project.
         parts: names of the classes that the module is made of, as of `parts_of`; None if they are not known.
+        near: the file of the module.
     """
     walked = project.once(_find)
     if walked is None:
         return None
-    for place, kind in project.once(_asked):
-        if parts is None or _is_any(kind) or kind in parts:
-            return place
-    return None
+    asked = project.once(_asked)
+    found = [place for place, kind in asked if parts is None or _is_any(kind) or kind in parts]
+    folder = near.rpartition("/")[0]
+    away = {place: (not place.startswith(f"{near}:"), place.rpartition("/")[0] != folder) for place in found}
+    return min(found, key=away.__getitem__, default=None)
 
 
 def _is_any(kind: str) -> bool:
