@@ -115,14 +115,23 @@ def held_apart(project: Project, target: Line) -> tuple[tuple[str, Pin], ...]:
     """The first requirement of each list of a project that names no torch and yet keeps it below `target`."""
     words = tuple(name for name in COMPANIONS if name != "torch")
     paths = {place.rpartition(":")[0] for places in project.places(words).values() for place in places}
+    paths = {
+        path
+        for path in paths
+        if path.endswith("setup.py") or text_kind(path) not in _SAY_NOTHING or _includes(project, path)
+    }
     return tuple(
         (path, held[0])
         for path in sorted(paths)
-        if path.endswith("setup.py") or text_kind(path) not in _SAY_NOTHING
         for item in _sets(project, path)
         for pins in lists_of(item)
         if not any(pin.is_torch for pin in pins) and (held := held_in(pins, target))
     )
+
+
+def _includes(project: Project, path: str) -> bool:
+    """Whether a file of any other name includes a list of requirements, and so is one itself."""
+    return text_kind(path) is None and not path.endswith(".py") and any(item.includes for item in _sets(project, path))
 
 
 def held_otherwise(project: Project, path: str, own: PinSet, target: Line) -> tuple[tuple[str, Pin], ...]:
@@ -148,7 +157,7 @@ def installed_with(project: Project, path: str) -> tuple[tuple[str, PinSet], ...
     for other in dict.fromkeys(
         place.rpartition(":")[0] for place in project.mentions(posixpath.basename(path), (path,))
     ):
-        if text_kind(other) in _SAY_NOTHING or other in found:
+        if text_kind(other) in _SAY_NOTHING - {None} or other in found:
             continue
         including = tuple(item for item in _sets(project, other) if path in _included(other, item))
         if including:
@@ -169,8 +178,8 @@ def _in_several_files(project: Project, path: str, target: Line) -> tuple[Group 
     others = held_beside(project, path, target)
     held = [held_in(pins, target) for item in _sets(project, path) for pins in lists_of(item)] if others else []
     torch = [(path, pins[0]) for pins in held if any(pin.is_torch for pin in pins)]
-    if not torch:
-        return None, frozenset()
+    if not torch or any(text_kind(where) is None and not where.endswith(".py") for where, _ in others):
+        return None, frozenset()  # no fix is made in a file of another name
     places = [*torch, *others]
     paths = tuple(sorted({where for where, _ in places}))
     starts = frozenset((where, pin.span.start) for where, pin in places)

@@ -44,7 +44,7 @@ def or_whole_file(found: Iterator[Finding], use: Use, context: Context) -> Itera
         view = context.view
         named = ", ".join(documents_naming(context.project, view))
         about = (
-            "as far as its calls tell by their names, this file does nothing but write TorchScript; no program of the project names it or loads any: "
+            "as far as its calls tell by their names, this file does nothing but write TorchScript; no program of the project names it or calls `torch.jit.load`: "
             f"whoever runs it by hand misses it{f', and it is named in {named}' * bool(named)}"
         )
         rewrites = tuple(DeleteStatement(view.span(statement)) for statement in view.tree.body)

@@ -25,6 +25,11 @@ _NEVER_TEXT = tuple(
     ".pt .pt2 .pth .bin .safetensors .npy .npz .png .jpg .jpeg .gif .so .pyc .zip .gz .whl .pdf".split()
 )
 Fact = TypeVar("Fact")
+# Hidden folders in which commands of a project stand.
+_OF_CI = frozenset(
+    ".github .gitlab .circleci .buildkite .azure .azure-pipelines .azuredevops .jenkins .ci .ci_scripts .devcontainer .docker .devops .semaphore "
+    ".woodpecker .drone .tekton .dagger".split()
+)
 _NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "build", "dist"})
 
 
@@ -310,7 +315,7 @@ class ProjectFiles:
 
     def _list_texts(self) -> Iterator[str]:
         for folder, folders, names in os.walk(self._root):
-            folders[:] = sorted(name for name in folders if name not in _NOT_ENTERED and not name.startswith("."))
+            folders[:] = sorted(name for name in folders if _is_entered(name))
             inside = f"{folder}{os.sep}"[len(self._folder) :].replace(os.sep, "/")
             for name in sorted(names):
                 path = f"{inside}{name}"
@@ -319,6 +324,11 @@ class ProjectFiles:
                 with suppress(OSError):
                     if path in self._overlay or self.size(path) <= MOST_TEXT:
                         yield path
+
+
+def _is_entered(folder: str) -> bool:
+    """Whether a folder of this name may hold a project's own text."""
+    return folder not in _NOT_ENTERED and (not folder.startswith(".") or folder in _OF_CI)
 
 
 def changed_texts(before: Mapping[str, SourceText], after: Mapping[str, SourceText]) -> frozenset[str]:

@@ -97,7 +97,7 @@ def command_code(text: str) -> PageCode:
             starts[0] = len(block[0]) - len(block[0].lstrip())
         shifts = [skipped + (column if not number else 0) for number, skipped in enumerate(starts)]
         written = [line[skipped:] for line, skipped in zip(block, starts, strict=True)]
-        if lines[first].lstrip().startswith("#") or not _parses("\n".join(written)):
+        if lines[first].lstrip().startswith(("#", "echo ", "printf ")) or not _parses("\n".join(written)):
             continue
         for number, line in enumerate(written):
             code[first + number] = line.ljust(len(lines[first + number]))

@@ -87,6 +87,9 @@ HELD_ELSEWHERE = [
     {"requirements.txt": "torch==2.1.0\n", "setup.py": setup("torch<2.5")},
     {"requirements.txt": "torch==2.1.0\n", "requirements-x.txt": "-r requirements.txt\nxformers==0.0.23\n"},
     {"requirements.txt": "torch==2.1.0\n", "dev.txt": "torchvision==0.16.0\n", "Dockerfile": "RUN pip install -r requirements.txt -r dev.txt\n"},
+    {"requirements.txt": "torch==2.1.0\n", "extras.txt": "-r requirements.txt\nxformers==0.0.23\n"},
+    {"requirements.txt": "torch==2.1.0\n", ".github/workflows/ci.yml": "jobs:\n  t:\n    steps:\n      - run: pip install torchvision==0.16.0\n"},
+    {"requirements.txt": "torch==2.1.0\n", "Makefile": "i:\n\tpip install -r requirements.txt -r deps/vision.lst\n", "deps/vision.lst": "torchvision==0.16.0\n"},
 ]  # fmt: skip
 
 

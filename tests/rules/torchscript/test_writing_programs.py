@@ -37,6 +37,7 @@ STAYS = {
         True,
     ),
     "another file imports it": ({"tools/to_ts.py": PROGRAM, "b.py": "from tools.to_ts import main\n\nmain()\n"}, True),
+    "a workflow runs it": ({"tools/to_ts.py": PROGRAM, ".github/workflows/release.yml": "run: python tools/to_ts.py net.ts\n"}, True),
     "make runs it as a module": ({"tools/to_ts.py": PROGRAM, "Makefile": "net.ts:\n\tpython -m tools.to_ts net.ts\n"}, True),
     "an import of several lines names it": ({"tools/to_ts.py": PROGRAM, "b.py": "from tools import (\n    to_ts,\n)\n\nto_ts.main()\n"}, True),
     "it is part of a package": ({"tools/__init__.py": "", "tools/to_ts.py": PROGRAM}, True),
