@@ -59,17 +59,20 @@ def read_suppressions(source: SourceText) -> list[Suppression]:
     found = []
     pending: list[Suppression] = []
     code_on_line = 0
+    in_script = False
     try:
         for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline):
             line = token.start[0]
             if token.type == tokenize.COMMENT:
+                in_script = token.string.rstrip() == "# /// script" or (in_script and token.string.rstrip() != "# ///")
                 match = _PRAGMA.search(token.string)
                 if match:
                     start = source.line_starts[line - 1] + token.start[1]
                     span = Span(start + match.start(), start + len(token.string.rstrip("\r\n")))
                     verb = match["verb"] or ""
                     names = tuple(name.strip() for name in (match["names"] or "").split(",") if name.strip())
-                    own_line = code_on_line != line
+                    # In the TOML at the head of a script of one file (PEP 723) a comment is about its own line.
+                    own_line = code_on_line != line and not (in_script and match.start() > 1)
                     reach = _line(source, line) if verb == "ignore" else _whole(source)
                     suppression = Suppression(span, verb, names, match["reason"].strip(), reach)
                     if own_line and verb == "ignore":

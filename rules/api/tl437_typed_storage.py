@@ -51,6 +51,10 @@ RULE = Rule(
     sources=("torch/storage.py:583 (the warning) and torch/_tensor.py, `storage`, of torch 2.13.0, read 2026-11-23",),
 )
 
+_OF_A_CALL = frozenset(
+    {"AttributeError", "Exception", "BaseException", "RuntimeError", "NotImplementedError", "TypeError"}
+)
+
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
@@ -89,12 +93,18 @@ def _stands_in_for_the_new_one(view: ModuleView, call: ast.Call) -> bool:
     """Whether a handler asks the old way where `untyped_storage()` failed."""
     child: ast.AST = call
     for ancestor in view.ancestors(call):
-        if isinstance(ancestor, ast.Try) and child in ancestor.handlers:
+        if isinstance(ancestor, ast.Try) and isinstance(child, ast.ExceptHandler) and _may_be_for_a_name(view, child):
             tried = (node for statement in ancestor.body for node in walk(statement))
             if any(isinstance(node, ast.Attribute) and node.attr == "untyped_storage" for node in tried):
                 return True
         child = ancestor
     return False
+
+
+def _may_be_for_a_name(view: ModuleView, handler: ast.ExceptHandler) -> bool:
+    """Whether a handler may be for a method that is not there, or that raises."""
+    caught = [node.id for node in walk(handler.type) if isinstance(node, ast.Name)] if handler.type is not None else []
+    return not caught or bool(_OF_A_CALL & {*caught})
 
 
 def _is_tensor(view: ModuleView, node: ast.expr) -> bool:

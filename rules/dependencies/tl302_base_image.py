@@ -81,7 +81,7 @@ _TORCH_WHEEL = lazy_pattern(r"/torch-\d[^\s/]*\.whl")
 _IS_TEST = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 _REFERENCE = lazy_pattern(r"(?P<image>(?:docker://)?(?:[\w.-]+/)*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+)")
 _STARTED = lazy_pattern(
-    r"\b(?:docker|podman|singularity|apptainer|enroot)\b[^\n]* (?P<image>(?:docker://)?(?:[\w.-]+[/#])*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+)"
+    r"\b(?:docker|podman|singularity|apptainer|enroot)\b[^\n]* (?:run|pull|exec|build|create|start|import|shell)\b[^\n]* (?P<image>(?:docker://)?(?:[\w.-]+[/#])*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+)"
 )
 
 

@@ -24,6 +24,9 @@ _PINNED = lazy_pattern(r"torch(?:vision|audio)?(?:\[\w+\])?(?:===?|~=|<=?)\d[\w.
 _ASKS = lazy_pattern(
     r"(?:^|_)(?:pip|packages?|requirements?|requires|dependenc(?:y|ies)|deps|reqs)(?:_|$)", re.IGNORECASE
 )
+_KEEPS_OUT = lazy_pattern(
+    r"(?:^|_)(?:not|no|bad|skip|exclude[sd]?|incompatible|old|broken|blocked|banned|without)(?:_|$)", re.IGNORECASE
+)
 _MADE = lazy_pattern(r"(?<![\w-])torch==\$?\{(?P<name>[A-Za-z_]\w*)\}")
 _RELEASE = lazy_pattern(r"\d+\.\d+(?:\.\d+)?")
 _OTHERS_READ = frozenset({"setup.py", "noxfile.py"})
@@ -38,7 +41,8 @@ def lists_in_code(view: ModuleView) -> list[PinSet]:
         place, parent = string_place(view.source, node), view.parent(node)
         of_list = isinstance(parent, (ast.List, ast.Tuple, ast.Set))
         above = view.parent(parent) if of_list and parent is not None else parent
-        if place is None or above is None or not _ASKS.search(_name_of(parent if of_list else node, above)):
+        name = _name_of(parent if of_list else node, above) if above is not None else ""
+        if place is None or above is None or not _ASKS.search(name) or _KEEPS_OUT.search(name):
             continue
         pin = read_pin(view.source.slice(place), place.start)
         found.setdefault(id(above), PinSet(place)).add(pin)

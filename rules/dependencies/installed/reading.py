@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import posixpath
 from collections.abc import Iterable
 from functools import lru_cache
@@ -21,9 +22,10 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.rule import Context
-from torchlift.source import UnreadableSource
-from torchlift.view import Use
+from torchlift.source import Span, UnreadableSource
+from torchlift.view import ModuleView, Use
 from torchlift.view.text import TextKind, TextView, read_text
+from torchlift.view.walk import walk
 
 INSTALLING: frozenset[TextKind] = frozenset(
     {"shell", "dockerfile", "yaml", "makefile", "requirements", "toml", "ini", "markdown", "batch", "powershell"}
@@ -178,7 +180,15 @@ def script_of(context: Context) -> tuple[TextView, PinSet] | None:
     """What a script of one file asks for in a comment, with the file as text: like setup.py it is most like a file of cmake."""
     source = context.view.source
     read = read_script(context.view.path, source.text) if "# /// script" in source.text else None
-    return None if read is None else (TextView(context.view.path, "cmake", source), read)
+    if read is None or any(_is_in_string(context.view, pin.span) for pin in (*read.pins, *read.python)):
+        return None
+    return TextView(context.view.path, "cmake", source), read
+
+
+def _is_in_string(view: ModuleView, place: Span) -> bool:
+    """Whether a place lies in a string of the code, as that of a script that the code writes."""
+    texts = (node for node in walk(view.tree) if isinstance(node, (ast.Constant, ast.JoinedStr)))
+    return any(node.lineno != node.end_lineno and view.span(node).contains(place) for node in texts)
 
 
 def is_expectation(view: TextView) -> bool:

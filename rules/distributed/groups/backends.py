@@ -15,6 +15,7 @@ from torchlift.rules.analysis.values.parameter_values import arguments_everywher
 from torchlift.rules.analysis.values.repeatable import is_unchanged
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 Backend = Literal["nccl", "other", "absent", "unknown"]
 """`other` is a constant that has no NCCL in it, or one of the NCCL variants that are chosen on purpose."""
@@ -124,7 +125,7 @@ def is_never_nccl(view: ModuleView, project: Project, call: ast.Call, node: ast.
 
     Users of a package may call its functions as well.
     """
-    if _is_tested_to_be_another(view, call, node) or _is_of_table_of_others(view, node):
+    if _is_tested_to_be_another(view, call, node) or _is_of_table_of_others(view, project, node):
         return True
     if packaging_of(project, view.path) is not None:
         return False
@@ -132,15 +133,29 @@ def is_never_nccl(view: ModuleView, project: Project, call: ast.Call, node: ast.
     return bool(given) and all(_kind(text) == "other" for text in given or ())
 
 
-def _is_of_table_of_others(view: ModuleView, node: ast.expr) -> bool:
-    """Whether a backend is looked up in a dict that is written out and names no NCCL: `{"cpu": "gloo", "qaic": "qccl"}[kind]`."""
+def _is_of_table_of_others(view: ModuleView, project: Project, node: ast.expr) -> bool:
+    """Whether a backend is looked up in a dict that is written out, only read and names no NCCL: `{"cpu": "gloo", "qaic": "qccl"}[kind]`."""
+    name = node.value.id if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else ""
     table = assigned_value(view, node.value) if isinstance(node, ast.Subscript) else None
     if not isinstance(table, ast.Dict) or not table.values:
+        return False
+    uses = [one for one in walk(view.tree) if isinstance(one, ast.Name) and one.id == name]
+    if not all(_is_written_or_read(view, one) for one in uses) or project.files_holding(name, whole=True) != [
+        view.path
+    ]:
         return False
     return all(
         isinstance(one, ast.Constant) and isinstance(one.value, str) and _kind(one.value) == "other"
         for one in table.values
     )
+
+
+def _is_written_or_read(view: ModuleView, use: ast.Name) -> bool:
+    """Whether a dict is written out at a use of its name, or asked for one of its values."""
+    parent = view.parent(use)
+    if isinstance(parent, ast.Subscript):
+        return isinstance(parent.ctx, ast.Load)
+    return isinstance(use.ctx, ast.Store) or isinstance(parent, ast.Compare)
 
 
 def _is_tested_to_be_another(view: ModuleView, call: ast.Call, node: ast.expr) -> bool:

@@ -121,12 +121,17 @@ def stage_spans(view: TextView, image: ImageLine) -> list[Span]:
     begin = max((start for start in starts if start <= image.span.start), default=0)
     end = next((start for start in starts if start > image.span.start), starts[-1])
     first = _STAGE.match(view.code, begin)
-    found, names = [Span(image.span.start, end)], {first and first["name"]} - {None}
+    found, names = [Span(image.span.start, end)], {((first and first["name"]) or "").lower()} - {""}
     for start, after in pairwise(starts):
         stage = _STAGE.match(view.code, start)
-        if start >= end and stage is not None and stage["image"] in names:
+        if start < end or stage is None:
+            continue
+        own = {(stage["name"] or "").lower()} - {""}
+        if stage["image"].lower() in names:
             found.append(Span(start, after))
-            names |= {stage["name"]} - {None}
+            names |= own
+        else:
+            names -= own  # another stage has the name from here on
     return found
 
 

@@ -136,3 +136,45 @@ def test_a_text_of_code_keeps_no_torch_out(tmp_path: Path) -> None:
     (finding,) = (finding for outcome in result.outcomes for finding in outcome.left)
     assert finding.severity is Severity.INFO
     assert finding.message == "`torch==2.1.0` here is older than torch 2.15, which this project moves to."
+
+
+def _all(folder: Path, path: str, text: str) -> RunResult:
+    (folder / path).write_text(text, encoding="utf-8")
+    python, texts = ((path,), ()) if path.endswith(".py") else ((), (path,))
+    settings = Settings(min_torch=TorchVersion(2, 0))
+    return analyse(RunOptions(folder, python, Mode.DIFF, RULES, True, settings, texts=texts))
+
+
+_BLOCK = '# /// script\n# dependencies = ["torch==2.9.0"]\n# ///\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'TEMPLATE = """\\\n{_BLOCK}"""\nprint(TEMPLATE)\n',
+        _BLOCK.replace('"]', '"]  # torchlift: ignore[TL309] measured with it') + "print(1)\n",
+    ],
+    ids=["a script in a string", "a comment in the block is about its own line"],
+)
+def test_a_script_that_is_not_one_or_is_to_stay_is_not_edited(text: str, tmp_path: Path) -> None:
+    result = _all(tmp_path, "run.py", text)
+    assert [outcome.new_text for outcome in result.outcomes if outcome.new_text is not None] == []
+    assert [finding.code for outcome in result.outcomes for finding in outcome.left] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", 'incompatible_packages = ["torch==1.13.1"]\nskip_deps = ["torch==1.9.0"]\n'),
+        ("a.py", 'x = "docker knows no pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime"\n'),
+        (
+            "Dockerfile",
+            "FROM nvidia/cuda:13.0.1-devel-ubuntu22.04 AS base\nRUN ls\nFROM ubuntu:24.04 AS Base\nFROM base\n"
+            "RUN pip install torch==2.15.0 --index-url https://download.pytorch.org/whl/cpu\n",
+        ),
+    ],
+    ids=["names that keep releases out", "prose about an image", "a stage that takes another's name"],
+)
+def test_what_asks_for_no_torch_is_not_told(path: str, text: str, tmp_path: Path) -> None:
+    result = _all(tmp_path, path, text)
+    assert [(one.code, one.message) for outcome in result.outcomes for one in (*outcome.left, *outcome.fixed)] == []

@@ -578,3 +578,10 @@ def test_a_device_set_again_is_another_one_where_its_number_changed(
     )
     finding, _ = only(tmp_path, code)
     assert finding.safety is safety, finding.help
+
+
+@pytest.mark.parametrize(("more", "told"), [("", 0), ('TABLE["cuda"] = "nccl"\n', 1), ("fill(TABLE)\n", 1)])
+def test_a_table_of_other_backends_is_one_only_where_nothing_changes_it(more: str, told: int, tmp_path: Path) -> None:
+    code = f'TABLE = {{"cpu": "gloo", "mpi": "mpi"}}\n{more}\n\ndef main(kind):\n    dist.init_process_group(TABLE[kind])\n'
+    found, _ = findings(tmp_path, code)
+    assert len(found) == told
