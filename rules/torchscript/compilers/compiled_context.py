@@ -21,7 +21,9 @@ from torchlift.rules.torchscript.compilers.dtype_choices import chooses_dtypes
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_AUTOCAST = lazy_pattern(rb"\b(?:autocast|custom_fwd|GradScaler|mixed_precision)\b|\bprecision\s*=\s*[\"']?(?:bf)?16")
+_AUTOCAST = lazy_pattern(
+    rb"\b(?:autocast|custom_fwd|GradScaler|mixed_precision)\b|\bprecision\s*=\s*[\"']?(?:bf)?16|\bMixedPrecision(?:Plugin)?\(\s*[\"']"
+)
 _SUBCLASS = lazy_pattern(
     rb"\b(?:as_subclass|_make_(?:wrapper_)?subclass|MetaTensor|tv_tensors)\b|\bdef __torch_(?:function|dispatch)__"
     rb"|\bclass +\w+\([^)\n]*\bTensor\b"
@@ -36,7 +38,14 @@ _NO_TENSOR = lazy_pattern(
 _SYMBOLIC = lazy_pattern(rb"\b(?:symbolic_trace|create_feature_extractor|fx\.Tracer)\b")
 # Of each pattern, words of which one stands in every line where it matches, and what stands there besides: a quick look
 # before the pattern itself.
-_AUTOCAST_WORDS = {"autocast": "", "custom_fwd": "", "GradScaler": "", "precision": "16", "mixed_precision": ""}
+_AUTOCAST_WORDS = {
+    "autocast": "",
+    "custom_fwd": "",
+    "GradScaler": "",
+    "precision": "16",
+    "mixed_precision": "",
+    "MixedPrecision": "(",
+}
 _SUBCLASS_WORDS = {"subclass": "", "MetaTensor": "", "tv_tensors": "", "__torch_": "", "class ": "Tensor"}
 _SYMBOLIC_WORDS = {"symbolic_trace": "", "create_feature_extractor": "", "fx.Tracer": ""}
 _USERS = "others may use this code ({}), run it under autocast, and ask the function for its graph"
@@ -44,7 +53,7 @@ _CHOOSES = "TorchScript chooses other dtypes than Python"
 _UNDER = f"under which {_CHOOSES}"
 # Lines that only import it, ask about it or switch it off, and FSDP's `MixedPrecision`, which is not autocast.
 _SILENT = lazy_pattern(
-    rb"^\s*(?:from|import)\s|\bMixedPrecision\w*\(|\bautocast\s*\([^()]*\benabled\s*=\s*False\b|\bautocast\s*\(\s*(?:[\"']\w+[\"']\s*,\s*)?False\s*\)"
+    rb"^\s*(?:from|import)\s|\bmixed_precision\s*=\s*(?:\w+\.)*MixedPrecision\((?!\s*(?:[\"']|precision))|\bautocast\s*\([^()]*\benabled\s*=\s*False\b|\bautocast\s*\(\s*(?:[\"']\w+[\"']\s*,\s*)?False\s*\)"
 )
 _ON = lazy_pattern(rb"^\s*(?:async\s+)?with\b.*\bautocast|^\s*@.*\b(?:autocast|custom_fwd)\b")
 _NO_CASTS = (

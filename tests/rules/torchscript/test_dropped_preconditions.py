@@ -72,6 +72,10 @@ FOR_REVIEW = {
     "a library traces": (
         "TL102", {"a.py": HEAD + BRANCH, "b.py": "def save(net):\n    net.to_torchscript('x', method='trace')\n"}),
     "autocast in another file": ("TL102", {"a.py": HEAD + PLAIN, "b.py": "import torch, a\n\nctx = torch.autocast('cpu')\n"}),
+    "Lightning's mixed precision": (
+        "TL102", {"a.py": HEAD + PLAIN, "b.py": "import a\n\nplugins = [MixedPrecision(precision='16-mixed', device='cuda')]\n"}),
+    "Lightning's mixed precision of bfloat16": (
+        "TL102", {"a.py": HEAD + PLAIN, "b.py": "import a\n\nplugins = [MixedPrecisionPlugin('bf16', 'cuda')]\n"}),
     "an int from another file": ("TL102", {"a.py": HEAD + SCALE, "b.py": "from a import f\n\nf(1, 2)\n"}),
     "an int through an attribute": (
         "TL102",
@@ -112,6 +116,12 @@ def test_what_may_give_other_values_needs_review(code: str, files: dict[str, str
     found = findings(tmp_path, files, code)
     assert [finding.safety for finding in found if finding.path in ("a.py", "test_a.py")] == [Safety.UNSAFE]
     assert all(finding.help for finding in found)
+
+
+def test_mixed_precision_of_fsdp_is_no_autocast(tmp_path: Path) -> None:
+    sharded = "import a\n\nnet = FSDP(net, mixed_precision=MixedPrecision(param_dtype=torch.bfloat16))\n"
+    (finding,) = findings(tmp_path, {"a.py": HEAD + PLAIN, "b.py": sharded}, "TL102")
+    assert finding.safety is Safety.SAFE
 
 
 SENDS = """
