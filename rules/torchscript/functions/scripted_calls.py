@@ -39,6 +39,7 @@ from torchlift.view.walk import walk
 
 _MOST_CALLS = 4  # one in another; functions that call themselves end here, too
 _ARITHMETIC = frozenset({"add", "sub", "mul"})
+_LOOKUPS = frozenset({"embedding", "embedding_bag"})  # run on torch 2.13.0, 2026-11-27
 _QUESTIONS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing"})
 # Other results in half precision, other gradients.
 _DIFFERENT = frozenset({"addmm", "std", "type_as"})
@@ -48,6 +49,12 @@ _SAME_FOR_INTS = frozenset(
 )
 _DEFAULTS = ("set_default_dtype", "set_default_tensor_type", "set_default_device")
 _FACTORIES = frozenset({"zeros", "ones", "full", "arange", "eye", "linspace", "logspace", "tensor", "empty"})
+
+
+def _has_limit(call: ast.Call) -> bool:
+    """Whether a look-up in a table of rows gets `max_norm`."""
+    given = [*call.args[3:4], *(keyword.value for keyword in call.keywords if keyword.arg == "max_norm")]
+    return any(not (isinstance(value, ast.Constant) and value.value is None) for value in given)
 
 
 class CallReader(ExpressionReader):
@@ -82,6 +89,10 @@ class CallReader(ExpressionReader):
             known = name in FUNCTIONS or name in {f"torch.{other}" for other in SEQUENCES | PAIRS}
             if name in _QUESTIONS:
                 raise NotRead(f"the function asks `{last}()`, which has another answer in Python")
+            if last in _LOOKUPS and _has_limit(node):
+                raise Differs(
+                    f"`{self.text(node)}` shortens rows longer than `max_norm` in Python, and in TorchScript it does not"
+                )
             if last in _FACTORIES:
                 values = [*node.args, *(keyword.value for keyword in node.keywords)]
                 fixed = not any(map(_names, values))

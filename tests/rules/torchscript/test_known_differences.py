@@ -171,3 +171,27 @@ def test_what_a_change_in_place_does_otherwise_needs_review(
     plain = f"import numpy as np\n{HEAD}def f(x: torch.Tensor, y: torch.Tensor):\n    {body}\n"
     assert (finding_of(tmp_path, plain).safety is Safety.SAFE) == same
     assert torch_programs.run(tmp_path, {"a.py": plain}, _SIGNS) == ["bool", same]
+
+
+_LIMITED = {
+    "embedding": ("F.embedding(i, w, max_norm=0.1)", False),
+    "embedding by position": ("F.embedding(i, w, None, 0.1)", False),
+    "embedding_bag": ("F.embedding_bag(i, w, i * 0, max_norm=0.1)", False),
+    "no limit": ("F.embedding(i, w, max_norm=None)", True),
+}
+_ROWS = """
+import torch
+from a import f
+i, w = torch.tensor([1]), torch.ones(3, 2)
+result = torch.equal(torch.jit.script(f)(i, w.clone()), f(i, w.clone()))
+"""
+
+
+@pytest.mark.parametrize(("value", "same"), _LIMITED.values(), ids=_LIMITED)
+def test_rows_are_shortened_by_plain_code_alone(
+    value: str, same: bool, tmp_path: Path, torch_programs: TorchPrograms
+) -> None:
+    head = HEAD.replace("torch\n", "torch\nimport torch.nn.functional as F\n", 1)
+    plain = head + f"def f(i: torch.Tensor, w: torch.Tensor):\n    return {value}\n"
+    assert (finding_of(tmp_path, plain).safety is Safety.SAFE) == same
+    assert torch_programs.run(tmp_path, {"a.py": plain}, _ROWS) == ["bool", same]
