@@ -80,6 +80,7 @@ def test_numbers_that_scripting_computes_otherwise_are_named(tmp_path: Path, bod
         ("def init(part):\n    return isinstance(part, nn.Conv2d)\n", None),
         ("\nfor part in net.modules():\n    type(part) is nn.Conv2d\n", "code.py:3"),
         ("for name, part in net.named_children():\n    isinstance(part, _ConvNd)\n", "code.py:2"),
+        ("for part in net.modules():\n    'RecursiveScriptModule' in str(type(part))\n", "code.py:2"),
         ("walk = getattr(net, 'modules')\nisinstance(x, nn.Conv2d)\n", "code.py:2"),
         ("parts = net._modules\nisinstance(x, nn.Module)\n", None),
         ("import sys\nsys.modules.pop('a')\n", None),

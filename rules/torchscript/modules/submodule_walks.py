@@ -28,7 +28,7 @@ _TEST = lazy_pattern(
     rb"\bisinstance\(\s*(?P<value>[^,()]+),\s*(?P<kinds>\([^()]*\)|[^()\n]*)|"
     rb"\btype\((?P<other>\w+)\)\s*(?:==|is|in|!=|not\s+in|is\s+not)\s*(?P<type>\([^()]*\)|[\w.]+)|"
     rb"\bcase\s+(?P<case>[\w.]+)\(|"
-    rb"(?P<named>(?<!\bself)\.__class__\.__name__|\btype\((?!self\b)\w+\)\.__name__)"
+    rb"(?P<named>(?<!\bself)\.__class__\.__name__|\btype\((?!self\b)\w+\)\.__name__|\b(?:str|repr)\(\s*type\((?!self\b)\w+\)\s*\))"
 )
 # Classes of no module, unless the project has one of that name: what Python offers, tensors, errors.
 _NO_PARTS = frozenset(
