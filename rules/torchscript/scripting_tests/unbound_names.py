@@ -68,8 +68,18 @@ def _loses(view: ModuleView, place: ast.expr, node: ast.Name, gone: set[int]) ->
     bound = [binding for binding in owner.bindings[node.id] if binding.kind not in CHANGES]
     if not any(id(binding.node) in gone for binding in bound):
         return False
+    unbound = [
+        other.lineno
+        for function in view.ancestors(node)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for other in walk(function)
+        if isinstance(other, ast.Name) and other.id == node.id and isinstance(other.ctx, ast.Del)
+        if id(other) not in gone and other.lineno < place.lineno
+    ]
     return not any(
-        id(binding.node) not in gone and (scope is not owner or _line(binding) <= place.lineno) for binding in bound
+        id(binding.node) not in gone
+        and (scope is not owner or max(unbound, default=0) <= _line(binding) <= place.lineno)
+        for binding in bound
     )
 
 

@@ -89,3 +89,15 @@ def test_a_value_that_a_helper_hands_to_one_which_saves_it_is_for_review(tmp_pat
     changed, left = migrated(tmp_path, {"test_net.py": body(test)})
     assert "fast = torch.jit.script(net)" in changed.get("test_net.py", body(test))
     assert left
+
+
+def test_a_name_that_is_deleted_in_between_is_bound_by_what_loads_the_file(tmp_path: Path) -> None:
+    test = (
+        "import torch\nfrom builder import Builder\n\n\ndef test_saved():\n    net = Builder().build()\n    torch.jit.save(net, 'net.pt')\n"
+        "{}    net = torch.jit.load('net.pt')\n    for _ in range(2):\n        assert net(torch.ones(2)).sum() == 2\n"
+    )
+    builder = "import torch\n\n\nclass Builder:\n    def build(self):\n        return torch.nn.Identity()\n"
+    for line, edited in (("", True), ("    del net\n", False)):
+        files = {"test_a.py": test.format(line), "builder.py": builder}
+        changed, _ = migrated(tmp_path, files, unsafe=True)
+        assert ("test_a.py" in changed) == edited
