@@ -13,7 +13,7 @@ from torchlift.migrate.find.check import Checked, Dispatcher, check_text
 from torchlift.migrate.find.unreadable import unreadable_finding
 from torchlift.notebook.magics import MARK, runs_python, wrong_line
 from torchlift.notebook.source import NotebookSource
-from torchlift.source import Span
+from torchlift.source import Span, UnreadableSource
 from torchlift.view.text import TextView
 
 if TYPE_CHECKING:
@@ -107,7 +107,10 @@ class NotebookDocument(PythonDocument):
         """`new`, tidied as far as its cells stay apart, what IPython runs stays, and that uses nothing of it."""
         if runs_python(self.notebook.text):
             return new
-        tidied = super().tidied(new)
+        try:
+            tidied = super().tidied(new)
+        except UnreadableSource:  # without the line of an empty cell
+            return new
         assert isinstance(tidied, NotebookSource)
         assert isinstance(new, NotebookSource)
         apart = tidied.cell_texts(tidied.text) is not None
@@ -116,7 +119,6 @@ class NotebookDocument(PythonDocument):
     def problem_with(self, edits: Sequence[TextEdit], new: SourceText) -> str | None:
         """Why `new` must not be written: as Python, as commands, or because the notebook would not read back as it."""
         from torchlift.migrate.fix.text_edits import problem_with_text
-        from torchlift.source import UnreadableSource
 
         assert isinstance(new, NotebookSource)
         try:

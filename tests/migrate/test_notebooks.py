@@ -140,6 +140,17 @@ def test_what_ipython_runs_stays(cells: tuple[str, ...], kept: bytes, tmp_path: 
     assert kept in (tmp_path / "a.ipynb").read_bytes()
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+@pytest.mark.parametrize("other", ["", "\n", "import os"])
+def test_tidying_leaves_cells_of_which_nothing_is_left_apart(tmp_path: Path, end: str, other: str) -> None:
+    use = "def f(x):\n    return torch.jit.isinstance(x, Tuple[int, Optional[str]])"
+    write(tmp_path / "a.ipynb", ("import torch", f"from typing import Optional, Tuple{end}", other, use))
+    _, _, said = migrate(tmp_path, "--torchscript", "drop", "--min-torch", "2.13")
+    new = json.loads((tmp_path / "a.ipynb").read_bytes())
+    assert "defect" not in said and len(new["cells"]) == 5
+    assert "isinstance(x, tuple)" in "".join(new["cells"][4]["source"])
+
+
 @pytest.mark.parametrize("form", [name for name in OUTPUT_FORMATS if name != "json"])
 def test_every_form_lists_what_is_found_in_a_notebook(form: str, tmp_path: Path) -> None:
     write(tmp_path / "a.ipynb")
