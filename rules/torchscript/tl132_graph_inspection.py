@@ -12,6 +12,7 @@ from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.torchscript_intent import DROP
+from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
 _FX = "`ep.graph` (an FX graph), `ep.graph_signature` and `ep.module().code`"
@@ -141,7 +142,7 @@ def _leaves(use: Use, view: ModuleView) -> Fix | None:
     if spelling is None:
         return None
     rewrite = ReplaceExpression(view.span(use.node), Template(spelling.text))
-    return Fix("Flatten as `torch.export` does", Safety.UNSAFE, (rewrite, *spelling.imports))
+    return Fix("Flatten as `torch.export` does", Safety.UNSAFE, (rewrite, *spelling.imports), TorchVersion(1, 8))
 
 
 def _is_own_method(view: ModuleView, name: str) -> bool:

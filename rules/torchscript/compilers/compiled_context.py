@@ -198,8 +198,20 @@ def _subclasses(project: Project) -> tuple[str, ...]:
     return tuple(
         place
         for place, line in _matches(project, _SUBCLASS, _SUBCLASS_WORDS)
-        if not _OF_CLASSES.search(line) or _derives(project, place)
+        if (_derives(project, place) if _OF_CLASSES.search(line) else not _is_plain_parameter(project, place))
     )
+
+
+def _is_plain_parameter(project: Project, place: str) -> bool:
+    """Whether a place stands in a class of parameters: without a function of its own they give plain tensors."""
+    path, _, line = place.rpartition(":")
+    view = project.view(path)
+    for node in walk(view.tree) if view is not None else ():
+        if isinstance(node, ast.ClassDef) and node.lineno <= int(line) <= (node.end_lineno or 0):
+            own = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+            bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+            return bases == {"Parameter"} and own.isdisjoint({"__torch_function__", "__torch_dispatch__"})
+    return False
 
 
 def _derives(project: Project, place: str) -> bool:
@@ -209,7 +221,8 @@ def _derives(project: Project, place: str) -> bool:
     for node in walk(view.tree) if view is not None else ():
         lines = [item.lineno for item in node.body] if isinstance(node, ast.ClassDef) else []
         if isinstance(node, ast.ClassDef) and int(line) in (node.lineno, *lines):
-            return any("Tensor" in ast.unparse(base) for base in node.bases if not isinstance(base, ast.Subscript))
+            bases = [ast.unparse(base) for base in node.bases if not isinstance(base, ast.Subscript)]
+            return any("Tensor" in base or base.endswith(("Parameter", "Buffer")) for base in bases)
     return True
 
 
