@@ -133,7 +133,7 @@ def test_a_function_that_overrides_torch_is_no_subclass_of_tensor(tmp_path: Path
 
 
 def test_a_parameter_of_a_class_of_its_own_gives_plain_tensors(tmp_path: Path) -> None:
-    other = "import torch\n\n\nclass Packed(torch.nn.Parameter):\n    def __new__(cls, data):\n        return torch.Tensor._make_subclass(cls, data)\n"
+    other = "import torch\nimport net\n\n\nclass Packed(torch.nn.Parameter):\n    def __new__(cls, data):\n        return torch.Tensor._make_subclass(cls, data)\n"
     code = "import torch\n\n\n@torch.jit.script\ndef double(x):\n    return 2 * x\n"
     assert "torch.jit" not in migrated(tmp_path, {"net.py": code, "packed.py": other})[0]["net.py"]
     own = "\n    @classmethod\n    def __torch_function__(cls, function, types, args=(), kwargs=None):\n        return None\n"
