@@ -126,7 +126,7 @@ def select_texts(
             if kind not in prefilters:
                 prefilters[kind] = _text_prefilter(_text_triggers(asked, kind))
             wanted = prefilters[kind].matches(data) or b"torchlift:" in data
-            if not wanted and kind in WITH_PYTHON and b"torch" in data and (kind == "markdown" or b"python" in data):
+            if not wanted and kind in WITH_PYTHON and b"torch" in data and (kind == "markdown" or _may_hand_code(data)):
                 code = (page_code if kind == "markdown" else command_code)(read_text(data).text)
                 wanted = _is_code_wanted(code, sieves(tuple(rules), settings))
             if wanted or (path in named and b"\0" in data):
@@ -138,6 +138,11 @@ def select_texts(
         if wanted:
             found.append(Selected(path, wanted=True))
     return found
+
+
+def _may_hand_code(data: bytes) -> bool:
+    """Whether a script may hand Python code to an interpreter, in a string or from what follows."""
+    return b"python" in data and (b"-c" in data or b"<<" in data)
 
 
 def _is_code_wanted(code: PageCode, sieves: Sieves) -> bool:
