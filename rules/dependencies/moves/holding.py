@@ -9,6 +9,7 @@ from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.setup_file import read_setup, setup_calls
 from torchlift.dependencies.strength import is_certain
 from torchlift.finding import Group
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.dependencies.installed.reading import sets_of
 from torchlift.rules.dependencies.wheels.builds import Line, allows, is_named_in, spelled, target_line
@@ -21,6 +22,10 @@ from torchlift.view.text import SCRIPTS, TextView, read_text, text_kind
 _UPPER = frozenset({"==", "===", "<", "<=", "~="})
 _SAY_NOTHING = {None, "markdown", "lock", "cpp", "cmake"}
 _WITH_COMMANDS = SCRIPTS | {"batch", "powershell"}
+_HELD_IN_TEXT = lazy_pattern(
+    r"(?<![\w.-])(torch(?:vision|audio)?|triton)(?:\[[\w,]+\])?[\"']?\s*(?:[<>~!]=?\s*[\d.]+\s*,\s*)*"
+    r"(?:={1,3}|~=|<=?)\s*[\"']?(?:\d|[$%{])[^\s\"',;|&)\\]*"
+)
 _FILES = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "constraints.txt", "Dockerfile")
 
 
@@ -113,8 +118,7 @@ def held_beside(project: Project, path: str, target: Line) -> tuple[tuple[str, P
 
 def held_apart(project: Project, target: Line) -> tuple[tuple[str, Pin], ...]:
     """The first requirement of each list of a project that names no torch and yet keeps it below `target`."""
-    words = tuple(name for name in COMPANIONS if name != "torch")
-    paths = {place.rpartition(":")[0] for places in project.places(words).values() for place in places}
+    paths = {place.rpartition(":")[0] for places in project.places(COMPANIONS).values() for place in places}
     paths = {
         path
         for path in paths
@@ -127,6 +131,41 @@ def held_apart(project: Project, target: Line) -> tuple[tuple[str, Pin], ...]:
         for pins in lists_of(item)
         if not any(pin.is_torch for pin in pins) and (held := held_in(pins, target))
     )
+
+
+def told_apart(project: Project, path: str) -> tuple[tuple[str, str], ...]:
+    """What is installed with a file, or names a companion without torch, in places whose release no reader knows: behind a variable, in
+    code, in a cell of a notebook. Each with its file.
+    """
+    name = posixpath.basename(path)
+    found = [
+        (other, pin.text)
+        for other, item in project.once(installed_with, path)
+        for pin in item.pins
+        if pin.name in ("torch", *COMPANIONS) and pin.specifier is None
+    ]
+    places = {place.rpartition(":")[0] for several in project.places((*COMPANIONS, name)).values() for place in several}
+    for other in sorted(places - {path}):
+        if text_kind(other) not in _SAY_NOTHING - {None}:
+            found += [(other, text) for text in _unread(project, other, name)]
+    return tuple(found)
+
+
+def _unread(project: Project, path: str, name: str) -> list[str]:
+    """Releases in the text of a file that are none of a requirement that was read, but for lines that hold torch by itself."""
+    try:
+        source = read_text(project.data(path))
+    except (OSError, UnreadableSource):
+        return []
+    read = {pin.span.start for item in _sets(project, path) for pin in item.pins if pin.specifier is not None}
+    found, start = [], 0
+    kind = text_kind(path)
+    for line in (TextView(path, kind, source).code if kind else source.text).splitlines(keepends=True):
+        held = list(_HELD_IN_TEXT.finditer(line))
+        if name in line or not any(match[1] == "torch" for match in held):
+            found += [match[0] for match in held if start + match.start() not in read]
+        start += len(line)
+    return found
 
 
 def _includes(project: Project, path: str) -> bool:

@@ -18,7 +18,13 @@ from torchlift.rules.dependencies.installed.own_kernels import kernels_at_stake
 from torchlift.rules.dependencies.installed.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.installed.reading import FAMILY, lock_beside, named_elsewhere, sets_of
 from torchlift.rules.dependencies.installed.said_for import said_for
-from torchlift.rules.dependencies.moves.holding import held_apart, held_beside, held_otherwise, installed_with
+from torchlift.rules.dependencies.moves.holding import (
+    held_apart,
+    held_beside,
+    held_otherwise,
+    installed_with,
+    told_apart,
+)
 from torchlift.rules.dependencies.moves.raising import raised_to
 from torchlift.rules.dependencies.wheels.builds import (
     FOR_GLIBC_228,
@@ -183,10 +189,11 @@ def _elsewhere(view: TextView, item: PinSet, wheel: Wheel, project: Project) -> 
     apart = project.once(held_apart, wheel.line)
     own = posixpath.dirname(view.path)
     extras = held_otherwise(project, view.path, item, wheel.line)
-    for where, pin in (*beside, *bound, *extras, *apart):
+    held = [(where, pin.text) for where, pin in (*beside, *bound, *extras, *apart)]
+    for where, text in (*held, *project.once(told_apart, view.path)):
         folder = posixpath.dirname(where)
         if f"{folder}/".startswith(f"{own}/") or f"{own}/".startswith(f"{folder}/") or not own or not folder:
-            return f"`{pin.text}` in {where} is taken to be installed apart from it, or to change too."
+            return f"`{text}` in {where} is taken to be installed apart from it, or to change too."
     return ""
 
 

@@ -75,6 +75,8 @@ def setup(required: str, extra: str = "numpy") -> str:
     return f'from setuptools import setup\n\nsetup(name="a", python_requires=">=3.11", install_requires=["{required}"], extras_require={{"x": ["{extra}"]}})\n'
 
 
+NOTEBOOK = '{"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": null, "source": ["%s"]}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+
 HELD_ELSEWHERE = [
     {"Dockerfile": "FROM python:3.12\nRUN pip install torch==2.1.0\nRUN pip install torchvision==0.16.0\n"},
     {"install.sh": "pip install torch==2.1.0\npip install torchvision==0.16.0\n"},
@@ -90,6 +92,14 @@ HELD_ELSEWHERE = [
     {"requirements.txt": "torch==2.1.0\n", "extras.txt": "-r requirements.txt\nxformers==0.0.23\n"},
     {"requirements.txt": "torch==2.1.0\n", ".github/workflows/ci.yml": "jobs:\n  t:\n    steps:\n      - run: pip install torchvision==0.16.0\n"},
     {"requirements.txt": "torch==2.1.0\n", "Makefile": "i:\n\tpip install -r requirements.txt -r deps/vision.lst\n", "deps/vision.lst": "torchvision==0.16.0\n"},
+    {"requirements.txt": "torch==2.1.0\n", ".github/workflows/ci.yml": "env:\n  VISION: 0.16.0\njobs:\n  t:\n    steps:\n      - run: pip install -r requirements.txt torchvision==$VISION\n"},
+    {"requirements.txt": "torch==2.1.0\n", "ci.sh": "pip install -r requirements.txt torch==$TORCH\n"},
+    {"requirements.txt": "torch==2.1.0\n", "ci.sh": "pip install 'torchvision<$VISION'\n"},
+    {"requirements.txt": "torch==2.1.0\n", "app.py": 'image = base.pip_install_from_requirements("requirements.txt").pip_install("torchvision==0.16.0")\n'},
+    {"requirements.txt": "torch==2.1.0\n", "app.py": 'NEEDED = ["torchaudio>=2.0,<2.2"]\n'},
+    {"requirements.txt": "torch==2.1.0\n", "noxfile.py": 'def test(session, vision):\n    session.install(f"torchvision=={vision}", "-r", "requirements.txt")\n'},
+    {"requirements.txt": "torch==2.1.0\n", "a.ipynb": NOTEBOOK % "!pip install torchvision==0.16.0"},
+    {"requirements.txt": "torch==2.1.0\n", "a.ipynb": NOTEBOOK % "!pip install -r requirements.txt torch==2.1.2"},
 ]  # fmt: skip
 
 
@@ -106,6 +116,15 @@ NOT_HELD = [
     {"a/requirements.txt": "torch==2.1.0\n", "b/requirements.txt": "torchvision==0.16.0\n"},
     {"Dockerfile": "FROM python:3.12\nRUN pip install torch==2.1.0\nRUN pip install torchvision\n"},
     {"requirements.txt": "torch==2.1.0\n", "README.md": "    pip install torchvision==0.16.0\n"},
+    {
+        "requirements.txt": "torch==2.1.0\n",
+        "ci.sh": "# torchvision==$VISION was here\npip install torch==$TORCH torchvision==$VISION\n",
+    },
+    {
+        "requirements.txt": "torch==2.1.0\n",
+        "app.py": 'image = base.pip_install("torch==2.0.1", "torchvision==0.15.2")\n',
+    },
+    {"a/requirements.txt": "torch==2.1.0\n", "b/a.ipynb": NOTEBOOK % "!pip install torchvision==0.16.0"},
 ]
 
 
