@@ -16,7 +16,7 @@ from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.installed.in_code import releases_in_code
 from torchlift.rules.dependencies.installed.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.installed.reading import NAMING, is_expectation, sets_of
-from torchlift.rules.dependencies.moves.moving import bound_beside
+from torchlift.rules.dependencies.moves.bound_packages import bound_beside
 from torchlift.rules.dependencies.wheels.builds import FOR_GLIBC_228, is_named_in, pythons_of, spelled, target_line
 from torchlift.rules.dependencies.wheels.companions import companion_of, torch_for
 from torchlift.rules.dependencies.wheels.hardware import advice
