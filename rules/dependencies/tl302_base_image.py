@@ -9,20 +9,27 @@ from dataclasses import replace
 
 from torchlift.dependencies.images import ImageLine, filled_image, image_named, old_system, read_images, stage_spans
 from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.yaml_blocks import job_of
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.installed.reading import NAMING, copied_sets, project_sets, sets_of, torch_of
+from torchlift.rules.dependencies.installed.reading import (
+    NAMING,
+    is_pytorch_channel,
+    sets_of,
+    stage_sets,
+    torch_of,
+)
 from torchlift.rules.dependencies.wheels.builds import (
     FOR_GLIBC_228,
     Line,
     allowed,
     default_build,
-    is_older_than_all,
     lines_of,
     spelled,
     target_line,
 )
+from torchlift.rules.dependencies.wheels.images_of_torch import held_by, of_a_night, of_an_older_torch, of_ngc
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext, nothing
 from torchlift.source import Span
 from torchlift.view.text import TextView
@@ -44,16 +51,33 @@ RULE = Rule(
     fix="None: which tags an image has is not in torchlift's data. The help names the CUDA to look for.",
     targets=(),
     check=nothing,
-    triggers=("pytorch/pytorch & -cuda", "nvidia/pytorch & -py3"),
+    triggers=(
+        *(
+            "pytorch/pytorch & -cuda",
+            "nvidia/pytorch & -py3",
+            "amazonaws.com & pytorch-",
+            "pkg.dev & pytorch-",
+            "gcr.io & pytorch-",
+        ),
+    ),
     text_triggers=(
-        "nvidia/cuda & torch",
-        "nvidia/cuda & requirements",
-        "nvidia/cuda & install",
-        "nvidia/cuda & uv",
-        "nvidia/cuda & env",
-        "pytorch/pytorch & -cuda",
-        "pytorch/pytorch & ARG",
-        "nvidia/pytorch & -py3",
+        *(
+            "nvidia/cuda & torch",
+            "nvidia/cuda & requirements",
+            "nvidia/cuda & install",
+            "nvidia/cuda & uv",
+            "nvidia/cuda & env",
+        ),
+        *(
+            "FROM & torch",
+            "From & torch",
+            "docker & torch",
+            "image & torch",
+            "IMAGE & torch",
+            "container & torch",
+            "apptainer & torch",
+        ),
+        *("pytorch/pytorch", "nvidia/pytorch & -py3", "FROM & install", "FROM & pt", "image & :pt", "docker & :pt"),
     ),
     text_kinds=NAMING,
     sources=(
@@ -70,54 +94,64 @@ _COMPILES = lazy_pattern(
     r"(?: -e)? \.(?:\s|\[|$)"
 )
 
-_OF_PROJECT = lazy_pattern(
-    r"\b(?:env (?:create|update)|uv sync|uv run|poetry install|pdm (?:install|sync)|pip3? install[^\n]* \.(?:\[[\w,-]+\])?(?=\s|$))"
+_GIVEN = lazy_pattern(
+    r"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+)?[\"']?\w+[\"']?[ \t]*[:=][ \t]*[\"']?(?P<image>(?:[\w.-]+/)*nvidia/cuda:[\w.${}-]+)",
+    re.MULTILINE,
 )
-_GIVEN = lazy_pattern(r"^[ \t]*(?:export[ \t]+)?\w+=[\"']?(?P<image>nvidia/cuda:[\w.${}-]+)", re.MULTILINE)
 # What is copied or run bears its name, and says more of it elsewhere.
 _SAID = lazy_pattern(r"(?<![\w/])(?:\S*/)?(?:py)?torch[\w-]*\.(?:ya?ml|txt|sh)\b")
 _OTHER_BUILDS = lazy_pattern(r"/(?:cpu|rocm|xpu)")
 _TORCH_WHEEL = lazy_pattern(r"/torch-\d[^\s/]*\.whl")
 _IS_TEST = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
-_REFERENCE = lazy_pattern(r"(?P<image>(?:docker://)?(?:[\w.-]+/)*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+)")
+_REFERENCE = lazy_pattern(r"(?P<image>(?:docker://)?(?:[\w.-]+(?::\d+)?/)+[\w.-]+(?::[\w.-]+)?)")
 _STARTED = lazy_pattern(
-    r"\b(?:docker|podman|singularity|apptainer|enroot)\b[^\n]* (?:run|pull|exec|build|create|start|import|shell)\b[^\n]* (?P<image>(?:docker://)?(?:[\w.-]+[/#])*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+)"
+    r"\b(?:docker|podman|singularity|apptainer|enroot)\b[^\n]* (?:run|pull|exec|build|create|start|import|shell)\b[^\n]* (?P<image>(?:docker://)?(?:[\w.-]+[/#])+[\w.-]+:[\w.-]+)"
 )
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
-    if "/cuda:" not in view.code and "/pytorch:" not in view.code:
-        return
     target = target_line(context.settings.target)
-    for match in _GIVEN.finditer(view.code) if view.kind == "shell" else ():
-        image = filled_image(view, match["image"], Span(*match.span("image")))
-        if image is not None and image.compiler:
+    images = read_images(view)
+    taken = {image.span for image in images}
+    for match in _GIVEN.finditer(view.code) if view.kind != "dockerfile" and "torch" in view.code else ():
+        span = Span(*match.span("image"))
+        image = filled_image(view, match["image"], span) or image_named(match["image"], span)
+        if image is not None and image.compiler and span not in taken and not is_shown(view, span.start):
             yield from _left_behind(view, replace(image, told=None), target, compiled=False)
-    for image in read_images(view):
-        spans = stage_spans(view, image)
-        sets = [item for item in sets_of(view) if not item.conda and any(span.contains(item.span) for span in spans)]
-        stage = "".join(view.code[span.start : span.end] for span in spans)
-        if image.kind == "cuda" and view.kind == "dockerfile":
-            named = [*sets, *copied_sets(sets, view, context.project)]
-            if _OF_PROJECT.search(stage) and not any(torch_of(item.pins) for item in named):
-                named += project_sets(view, context.project)
-            yield from _system(view, image, named, stage, context.settings)
-            yield from _toolkit(view, image, named, stage, context.settings)
-        elif image.stage < 0 and is_shown(view, image.span.start):
+    for image in images:
+        if image.kind not in {"torch", "ngc"}:
+            yield from _built_on(view, image, context)
             continue
-        elif image.kind == "torch" and image.torch is not None:
-            if line_of(image.torch) < target and image.torch not in view.path:  # which names what is made for it
-                yield from _torch_image(view, image, sets, stage, context.settings)
-        elif image.kind == "torch":
-            yield from _nightly(view.path, image, context.settings)
-        elif image.kind == "ngc" and image.release is not None:
-            yield from _ngc(view.path, image, context.settings)
+        if image.stage < 0 and is_shown(view, image.span.start):
+            continue
+        if image.kind == "ngc":
+            yield from of_ngc(view.path, image, context.settings)
+        elif image.torch is None:
+            yield from of_a_night(view.path, image, context.settings)
+        elif line_of(image.torch) < target and image.torch not in view.path:  # which names what is made for it
+            spans = stage_spans(view, image)
+            sets = [
+                item for item in sets_of(view) if not item.conda and any(span.contains(item.span) for span in spans)
+            ]
+            stage = "".join(view.code[span.start : span.end] for span in spans)
+            yield from _torch_image(view, image, sets, stage, context.settings)
+
+
+def _built_on(view: TextView, image: ImageLine, context: TextContext) -> Iterator[Finding]:
+    """An image without torch, beside the torch that a stage or a job installs into it."""
+    if view.kind not in {"dockerfile", "yaml"} or (image.kind != "cuda" and old_system(image) is None):
+        return
+    spans = stage_spans(view, image) if view.kind == "dockerfile" else [job_of(view, image.span)]
+    sets, stage = stage_sets(view, spans, context.project), "".join(view.code[span.start : span.end] for span in spans)
+    yield from _system(view, image, sets, stage, context.settings)
+    if image.kind == "cuda":
+        yield from _toolkit(view, image, [item for item in sets if not item.conda], stage, context.settings)
 
 
 def whole(context: Context) -> Iterator[Finding]:
     """Images that code starts: strings that are the name of one."""
     view = context.view
-    if "/pytorch:" not in view.source.text or _IS_TEST.search(view.path):
+    if "pytorch" not in view.source.text or _IS_TEST.search(view.path):
         return  # nothing, or what a test expects
     for node in walk(view.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -126,59 +160,11 @@ def whole(context: Context) -> Iterator[Finding]:
             if image is None or isinstance(view.parent(node), ast.Expr):
                 continue
             if image.kind == "ngc":
-                yield from _ngc(view.path, image, context.settings)
+                yield from of_ngc(view.path, image, context.settings)
             elif image.kind == "torch" and image.torch is None:
-                yield from _nightly(view.path, image, context.settings)
+                yield from of_a_night(view.path, image, context.settings)
             elif image.torch is not None and line_of(image.torch) < target_line(context.settings.target):
-                yield _older(view.path, image, context.settings)
-
-
-def _nightly(path: str, image: ImageLine, settings: Settings) -> Iterator[Finding]:
-    """An image of a night: it is no newer than the last release for its CUDA."""
-    if image.cuda is None:
-        return
-    build, target = f"cu{image.cuda[0]}{image.cuda[1]}", target_line(settings.target)
-    lines = lines_of(build)
-    if is_older_than_all(build):
-        last = "from before torch 2"
-    elif lines and lines[-1] < target:
-        last = f"no newer than {spelled(lines[-1])}"
-    else:
-        return
-    message = (
-        f"The image holds a nightly build of torch for CUDA {_spelled(image.cuda)}, so one {last}; this project moves to torch "
-        f"{spelled(target)}."
-    )
-    help = f"Take an image of torch {spelled(target)}, or install torch {spelled(target)} into an image without it."
-    yield Finding("TL302", path, image.span, message, Severity.INFO, help)
-
-
-def _ngc(path: str, image: ImageLine, settings: Settings) -> Iterator[Finding]:
-    row = next((row for row in table("ngc")["rows"] if row["tag"] == image.release), None)
-    first, target = table("ngc")["rows"][0], target_line(settings.target)
-    if row is None and (image.release or "") < first["tag"]:
-        held = f"torch from before {first['torch']}"
-    elif row is not None and line_of(row["torch"]) < target:
-        held = f"torch {row['version']}"
-    else:
-        return
-    fit = next((row["tag"] for row in table("ngc")["rows"] if line_of(row["torch"]) >= target), None)
-    newest = table("ngc")["rows"][-1]
-    help = (
-        f"Take {fit} or newer."
-        if fit
-        else f"None that is known has torch {spelled(target)}: the newest, {newest['tag']}, has {newest['version']}. Stay with that torch, or "
-        f"install torch {spelled(target)} by pip into an image of CUDA without torch."
-    )
-    message = f"NGC's image {image.release} holds {held}; this project moves to torch {spelled(target)}."
-    yield Finding(
-        "TL302",
-        path,
-        image.told or image.span,
-        message,
-        Severity.INFO,
-        f"{help} pip keeps the torch of the image unless a requirement, such as that of another torchaudio, asks for another.",
-    )
+                yield of_an_older_torch(view.path, image, context.settings)
 
 
 def _system(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, settings: Settings) -> Iterator[Finding]:
@@ -186,14 +172,22 @@ def _system(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, se
     system, target = old_system(image), target_line(settings.target)
     if system is None or target < FOR_GLIBC_228:
         return
-    if not any(torch_of(list(item.pins)) for item in sets) and _TORCH_WHEEL.search(stage) is None:
+    own = (
+        any(pin.is_torch for item in sets if not item.conda for pin in item.pins)
+        or _TORCH_WHEEL.search(stage) is not None
+    )
+    channel = any(item.conda and any(is_pytorch_channel(name) for name, _ in item.channels) for item in sets)
+    if not own and not channel:
         return
     message = (
         f"The image's system, {system}, and the wheels of torch since 2.7 ask for 2.28: pip finds no torch "
-        f"{spelled(target)} in it."
+        f"{spelled(target)} in it"
+        + ("." if own else ", once torch comes by pip because PyTorch's channel of conda has ended.")
     )
-    help = "Take an image whose tag ends with ubuntu20.04 or newer, or with rockylinux8 or ubi8."
-    yield Finding("TL302", view.path, image.told or image.span, message, Severity.WARNING, help)
+    help = "Take an image with a newer system: Ubuntu 20.04, Debian 10, Rocky Linux 8 and UBI 8 have 2.28 or newer."
+    yield Finding(
+        "TL302", view.path, image.told or image.span, message, Severity.WARNING if own else Severity.INFO, help
+    )
 
 
 def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, settings: Settings) -> Iterator[Finding]:
@@ -254,8 +248,8 @@ def _torch_image(
     view: TextView, image: ImageLine, sets: list[PinSet], stage: str, settings: Settings
 ) -> Iterator[Finding]:
     installed = _installed([item for item in sets if item.named("torch")], settings)
-    held = f"The image holds torch {image.torch} for CUDA {_spelled(image.cuda or (0, 0))}"
-    if installed is not None and installed[0] != image.torch:
+    held = held_by(image)
+    if installed is not None and not f"{installed[0]}.".startswith(f"{image.torch}."):
         release, build, whose = installed
         cuda = cuda_of(build)
         other = bool(image.compiler and cuda and image.cuda and cuda[0] != image.cuda[0])
@@ -265,14 +259,7 @@ def _torch_image(
         help = "What the image has compiled for its own torch may break. Take an image of the torch that is wanted, or one without."
         yield Finding("TL302", view.path, image.span, message, severity, help)
     else:
-        yield _older(view.path, image, settings)
-
-
-def _older(path: str, image: ImageLine, settings: Settings) -> Finding:
-    target = spelled(target_line(settings.target))
-    held = f"The image holds torch {image.torch} for CUDA {_spelled(image.cuda or (0, 0))}"
-    help = f"Take an image of torch {target}, or install torch {target} into an image without it."
-    return Finding("TL302", path, image.span, f"{held}; this project moves to torch {target}.", Severity.INFO, help)
+        yield of_an_older_torch(view.path, image, settings)
 
 
 def _installed(sets: list[PinSet], settings: Settings) -> tuple[str, str, str] | None:
@@ -415,11 +402,18 @@ EXAMPLES = (
         "a torch without CUDA",
         "Dockerfile",
     ),
-    Ok(
-        "FROM my/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch\n",
-        "somebody else's image",
-        "Dockerfile",
+    Bad(
+        "FROM registry.example.com/pytorch/pytorch:v1.8.0-torch1.9-ubuntu18.04-py37\nRUN pip install librosa\n",
+        why="anybody's image whose tag names a torch",
+        path="DOCKERFILE",
     ),
+    Bad(
+        "FROM ubuntu:18.04\nCOPY install.sh /\nRUN bash /install.sh\n",
+        why="an old system, into which a script of the project installs torch",
+        path="Dockerfile",
+        files=(("install.sh", "pip3 install torch\n"),),
+    ),
+    Ok("FROM my/tool:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch\n", "somebody else's image", "Dockerfile"),
     Bad(
         "FROM pytorch/pytorch:nightly-devel-cuda10.0-cudnn7\nRUN pip install librosa\n",
         why="an image of a night long ago",

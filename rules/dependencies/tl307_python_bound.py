@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from torchlift.dependencies.images import read_images, stage_spans
 from torchlift.dependencies.pin import Clause, Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.strength import Strength, strength_of
 from torchlift.dependencies.version_values import version_values
 from torchlift.dependencies.yaml_blocks import row_of
 from torchlift.finding import Finding, Fix, Safety, Severity
-from torchlift.rules.dependencies.installed.pythons import AskedPython, pythons_for, required
+from torchlift.rules.dependencies.installed.pythons import AskedPython, of_stage, pythons_for, required
 from torchlift.rules.dependencies.installed.reading import (
     SETUP,
     is_expectation,
@@ -18,6 +19,7 @@ from torchlift.rules.dependencies.installed.reading import (
     sets_of,
     setup_of,
     severity_in,
+    stage_sets,
     torch_of,
 )
 from torchlift.rules.dependencies.moves.holding import holds
@@ -58,7 +60,14 @@ RULE = Rule(
         "python_requires & torch",
         "poetry & torch",
         "dependencies & torch",
-        "FROM & python:3",
+        *(
+            "FROM & python:",
+            "FROM & ubuntu",
+            "FROM & debian",
+            "FROM & nvidia/cuda",
+            "FROM & miniconda3",
+            "ARG & python3",
+        ),
         *("python-version & torch", "python: & torch", "python_version & torch", "python= & torch"),
     ),
     text_kinds=_KINDS,
@@ -71,6 +80,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     for item in sets_of(view):
         yield from _bounds(view, item, context.settings)
         found += _installed(view, item, context.settings)
+    found += _copied(view, context) if view.kind == "dockerfile" else []
     yield from {finding.span: finding for finding in reversed(found)}.values()
 
 
@@ -158,6 +168,15 @@ def _installed(view: TextView, item: PinSet, settings: Settings) -> Iterator[Fin
     yield from _pythons(view, item, torch, settings)
 
 
+def _copied(view: TextView, context: TextContext) -> Iterator[Finding]:
+    """Images in which torch is installed from a file, or by a script, of the project."""
+    for image in read_images(view):
+        if of_stage(view, image, image.span) is not None:
+            sets = stage_sets(view, stage_spans(view, image), context.project)
+            if any(pin.is_torch for item in sets for pin in item.pins):
+                yield from _pythons(view, PinSet(image.span), Pin("torch", "torch", image.span), context.settings)
+
+
 def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings, *, row: bool = False) -> Iterator[Finding]:
     """Findings at the Pythons that have no wheel of the torch beside them, or of the one that the project moves to."""
     asked = _environment(view, item, [python for python in pythons_for(view, item, torch.span) if not python.floor])
@@ -177,14 +196,16 @@ def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings, *, ro
     for python in asked:
         minor = python.minors[0]
         if known and minor not in possible:
-            message = f"torch {torch.specifier} has no wheel for Python 3.{minor}; it needs {_range(possible)}."
+            message = (
+                f"torch {torch.specifier} has no wheel for {python.text.rstrip(',')}; it needs {_range(possible)}."
+            )
             help = "Take another Python, or another torch."
             yield Finding("TL307", view.path, python.span, message, severity_in(view, Severity.ERROR), help)
         elif python in old:
             severity = severity_in(view, Severity.WARNING)
             if view.kind == "yaml" and not item.conda:
                 severity = Severity.INFO
-            message = f"Python 3.{minor} has no wheel of torch {spelled(target)}, which needs {_range(there)}."
+            message = f"{python.text} has no wheel of torch {spelled(target)}, which needs {_range(there)}."
             help = f"Take Python 3.{min(there)} or newer."
             if holds(torch, target) or any(value.package == "torch" for value in version_values(view)):
                 help = f"Take Python 3.{min(there)} or newer where the torch that this file asks for moves to {spelled(target)}."

@@ -306,6 +306,25 @@ def test_the_branch_for_newer_releases_is_asked_about_unless_it_knows_of_the_cha
 
 
 @pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('assert numpy.__version__ == "0.3.1"\n    ', True),
+        ('assert torchaudio.__version__ < "2.9"\n    ', False),
+        ('assert numpy.__version__ < "2" and torch.__version__ < "2.9"\n    ', False),
+        ('if Version(numpy.__version__) >= Version("2"):\n        ', True),
+        ('if Version(SCIPY) >= Version("1"):\n        ', True),
+        ('if Version(TORCH_VERSION) < Version("2.9"):\n        ', False),
+        ('if numpy.__version__ < "2" and Version(torch.__version__) < Version("2.9"):\n        ', False),
+    ],
+)
+def test_the_version_of_another_package_says_nothing_of_what_torch_has(line: str, told: bool, tmp_path: Path) -> None:
+    code = "import numpy\nimport torch\nimport torchaudio\nfrom packaging.version import Version\nfrom scipy import __version__ as SCIPY\n"
+    code += f"from mine import TORCH_VERSION\n\n\ndef f(path):\n    {line}return torchaudio.info(path)\n"
+    found = all_findings(analyse_files(tmp_path, {"m.py": code}))
+    assert ["TL402" in {finding.code for finding in found}] == [told]
+
+
+@pytest.mark.parametrize(
     "handler", ["except:", "except Exception:", "except AttributeError:", "except (AttributeError, TypeError):"]
 )
 @pytest.mark.parametrize(

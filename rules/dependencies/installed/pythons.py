@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from torchlift.dependencies.assignments import assignments
-from torchlift.dependencies.images import ImageLine, read_images, stages
+from torchlift.dependencies.images import ImageLine, read_images, stage_spans, stages
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.systems import system_of
 from torchlift.dependencies.yaml_blocks import job_of, outside_jobs, row_of
 from torchlift.finding import ReplaceText
 from torchlift.lazy_dataclass import dataclass
@@ -24,6 +25,18 @@ _VALUE = lazy_pattern(r"(?:python|py)?[- ]?(?P<version>3\.(?P<minor>\d+)(?:\.(?:
 _PLAIN = lazy_pattern(r"3\.\d+(?:\.\d+)?")
 # Tags that Docker's official image has for each of 3.10 to 3.14: `library/python` of github.com/docker-library/official-images at 01732a4, read 2026-11-26.
 _SUFFIX = lazy_pattern(r"(?:-slim)?(?:-(?:bookworm|trixie))?")
+# What makes another Python than the system's, or than that of conda's base.
+_OTHER_PYTHONS = lazy_pattern(
+    r"conda|mamba|miniforge|pyenv|\b(?:uv|pixi|rye|asdf|mise|nix)\b|[Pp]ython[-_/][23$]|COPY[ \t]+--from"
+)
+_NUMBERED = lazy_pattern(r"\bpython(?:(?P<version>3\.\d+)|3?\.?\$\{?(?P<variable>\w+)\}?)")
+_INSTALLS = r"\b(?:apt|apt-get|aptitude|yum|dnf)\b[^\n]*\binstall\b[^\n]*[ \t]"
+_NUMBERED_PACKAGE = lazy_pattern(rf"{_INSTALLS}python(?:3\.\d|3?\.?\$)")
+_ENVIRONMENTS = lazy_pattern(
+    r"\b(?:conda|mamba)[ \t]+(?:-\S+[ \t]+)*(?:create|env|update|activate)\b|\bpython[ \t]*[=<>]+[ \t]*[\"']?[\d$]|\buv\b|pyenv|COPY[ \t]+--from"
+)
+_OF_THE_SYSTEM = lazy_pattern(r"(?:^|/)(?:ubuntu|debian|centos|nvidia/(?:cuda|cudagl|opengl))(?:[:@]|\Z)")
+_PYTHON_PACKAGE = lazy_pattern(rf"{_INSTALLS}python3(?:-[a-z][\w-]*)?(?=[\s;&=]|\Z)")
 
 
 @dataclass(frozen=True)
@@ -67,9 +80,7 @@ def pythons_for(view: TextView, item: PinSet, place: Span) -> list[AskedPython]:
     if view.kind == "yaml" and not (item.conda and item.named("python")):
         found += _of_job(view, place)
     elif view.kind == "dockerfile" and not item.conda:
-        found += [
-            _of_image(image) for image in read_images(view) if image.python and image.stage == _stage(view, place)
-        ]
+        found += [python for image in read_images(view) if (python := of_stage(view, image, place)) is not None]
     elif view.path.rpartition("/")[2] in NAMES:
         found += [
             AskedPython(f"Python 3.{minor}", span, (minor,), None if listed else span, listed)
@@ -101,7 +112,57 @@ def _exact(pin: Pin) -> AskedPython | None:
     return AskedPython(f"Python 3.{exact[1]}", pin.span, (int(exact[1]),), place)
 
 
+def of_stage(view: TextView, image: ImageLine, place: Span) -> AskedPython | None:
+    """The Python of the stages that are built on an image, where a place stands in one of them: that of the image, or the one that
+    its system's packages install."""
+    spans = stage_spans(view, image) if image.stage >= 0 else []
+    if not any(span.contains(place) for span in spans):
+        return None
+    if image.kind == "python":
+        return _of_image(image)
+    stage = "\n".join(view.code[span.start : span.end] for span in spans)
+    told = image.told or image.span
+    if image.kind == "conda":
+        minor = int((image.python or "3.0").partition(".")[2])
+        asked = AskedPython(f"Python 3.{minor}, which the image has,", told, (minor,))
+        return None if _ENVIRONMENTS.search(stage) else asked
+    if (
+        image.kind not in {"cuda", "system"}
+        or _OF_THE_SYSTEM.search(image.name) is None
+        or _OTHER_PYTHONS.search(stage)
+    ):
+        return None
+    if _NUMBERED.search(stage) or "deadsnakes" in stage:
+        return _numbered(view, spans)
+    system = system_of(image.name)
+    if system is None or _PYTHON_PACKAGE.search(stage) is None:
+        return None
+    return AskedPython(f"Python 3.{system.python}, which is the `python3` of {system.name},", told, (system.python,))
+
+
+def _numbered(view: TextView, spans: list[Span]) -> AskedPython | None:
+    """The only Python that packages of a system with its number in their names install, or the value of a variable in them."""
+    found: dict[str, Span] = {}
+    for match in (match for span in spans for match in _NUMBERED.finditer(view.code, span.start, span.end)):
+        given = [item for item in assignments(view) if item.name == match["variable"]]
+        if match["variable"] and len(given) != 1:
+            return None
+        version, span = (given[0].value, given[0].span) if given else (match["version"], Span(*match.span()))
+        found.setdefault(".".join(version.split(".")[:2]), span)
+    (version, span), *more = found.items()
+    if (
+        more
+        or re.fullmatch(r"3\.\d+", version) is None
+        or all(_NUMBERED_PACKAGE.search(view.code, one.start, one.end) is None for one in spans)
+    ):
+        return None
+    return AskedPython(f"Python {version}", span, (int(version[2:]),))
+
+
 def _of_image(image: ImageLine) -> AskedPython:
+    if image.told is not None:
+        minor = int((image.python or "3.0").partition(".")[2])
+        return AskedPython(f"Python 3.{minor}", image.told, (minor,))
     name, _, tag = image.name.rpartition(":")
     version = _PLAIN.match(tag)
     start = image.span.start + len(name) + 1

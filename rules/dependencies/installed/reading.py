@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from torchlift.dependencies.assignments import assignments
@@ -46,7 +46,12 @@ SETUP = ("setuptools.setup", "distutils.core.setup", "skbuild.setup")
 _ENVIRONMENT = lazy_pattern(
     r"\benv (?:create|update)\b[^\n]* (?:-f|--file)[ =](?:\$\{?(?P<variable>\w+)\}?|(?P<path>\S+\.ya?ml))"
 )
+_OF_PROJECT = lazy_pattern(
+    r"\b(?:env (?:create|update)|uv sync|uv run|poetry install|pdm (?:install|sync)|pip3? install[^\n]* \.(?:\[[\w,-]+\])?(?=\s|$))"
+)
+_SCRIPT = lazy_pattern(r"(?<![\w.${}/:-])[\w./-]+\.(?:sh|bash)\b")
 _MOST_INCLUDED = 50
+_MOST_SCRIPTS = 20
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "Pipfile.lock")
 _TESTS = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$)")
 
@@ -142,6 +147,36 @@ def project_sets(view: TextView, project: Project) -> tuple[PinSet, ...]:
         except (OSError, ValueError, UnreadableSource):
             continue
     return ()
+
+
+def stage_sets(view: TextView, spans: Iterable[Span], project: Project) -> list[PinSet]:
+    """What is installed in stages of a container file, or in a job: by their commands, by files and scripts of the project that these
+    name, and where none of them asks for torch by the project itself."""
+    spans = list(spans)
+    stage = "".join(view.code[span.start : span.end] for span in spans)
+    found = [item for item in sets_of(view) if any(span.contains(item.span) for span in spans)]
+    found += copied_sets(found, view, project)
+    for script in scripts_in(stage, view, project):
+        own = sets_of(script)
+        found += [*own, *copied_sets(own, script, project)]
+    if _OF_PROJECT.search(stage) and not any(pin.is_torch for item in found for pin in item.pins):
+        found += project_sets(view, project)
+    return found
+
+
+def scripts_in(stage: str, view: TextView, project: Project) -> Iterator[TextView]:
+    """The scripts of the project that a stage copies or runs, as it names them: from beside the container file, or from a folder above."""
+    names = dict.fromkeys(match[0].removeprefix("./") for match in _SCRIPT.finditer(stage))
+    for name in list(names)[:_MOST_SCRIPTS]:
+        parts = posixpath.dirname(view.path).split("/")
+        for folder in ("/".join(parts[:count]) for count in range(len(parts), -1, -1)):
+            path = posixpath.normpath(posixpath.join(folder, name))
+            try:
+                if not path.startswith(("../", "/")):
+                    yield TextView(path, "shell", read_text(project.data(path)))
+                    break
+            except (OSError, ValueError, UnreadableSource):
+                continue
 
 
 def lock_beside(view: TextView, project: Project) -> bool:

@@ -1,6 +1,8 @@
 """Images that container files, CI, scripts and code name, where their tags tell a CUDA, a torch or a Python.
 
-Sources of the tags' forms: the pages of nvidia/cuda, pytorch/pytorch and python on Docker Hub; of nvidia/pytorch on NGC.
+Sources of the tags' forms: the pages of nvidia/cuda, pytorch/pytorch and python on Docker Hub; of nvidia/pytorch on NGC; "Available Deep
+Learning Containers Images" of AWS, "Deep Learning Containers images" of Google Cloud, 2026-11-27. Pythons of continuumio/miniconda3:
+the history of miniconda3/debian/Dockerfile in github.com/anaconda/docker-images up to a32b8c1, 2026-11-27.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from itertools import pairwise
 from typing import Literal
 
 from torchlift.dependencies.commands import is_command
+from torchlift.dependencies.systems import system_of
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
@@ -35,14 +38,21 @@ _NGC = lazy_pattern(rf"{_HUB}nvidia/pytorch:(?P<tag>\d\d\.\d\d)(?:\.\d+)?-py3\b"
 _FILLED = lazy_pattern(r"\$\{?(?P<name>\w+)(?::-[^}]*)?\}?")
 _WHOLE_TAG = lazy_pattern(r":\$\{?\w+\}?\Z")
 _PYTHON = lazy_pattern(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?(?:-[\w.-]+)?\Z")
-
-
-_OLD_SYSTEM = lazy_pattern(r"-(ubuntu(?:14|16|18)\.04|centos[67])\b")
-# Sources: release notes of Ubuntu, package lists of CentOS, 2026-11-26.
-_GLIBC = {"ubuntu14.04": "2.19", "ubuntu16.04": "2.23", "ubuntu18.04": "2.27", "centos6": "2.12", "centos7": "2.17"}
-_ANYWHERE = lazy_pattern(
-    r"(?<![\w./-])(?:docker://)?(?:[\w-]+(?:\.[\w-]+)+[/#](?:[\w-]+/)*)?(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+"
+_CONDA = lazy_pattern(rf"{_HUB}continuumio/miniconda3:(?P<release>\d[\w.-]*)\Z")
+# The first release of Miniconda that came with each Python.
+_PYTHON_OF_CONDA = (((4, 8), "3.8"), ((4, 10), "3.9"), ((22, 11), "3.10"), ((23, 5), "3.11"), ((24, 3), "3.12"))
+# Anybody's image whose name or tag says which torch it was made with; `-torch112` is 1.12.
+_MADE_WITH = lazy_pattern(
+    r"(?:^|[-_.:/])(?:py)?(?:torch|pth?)[-_]?(?:(?:release|installer)[-_])?v?(?P<release>[012]\.\d+(?:\.\d+)?)(?!\d)"
+    r"|pytorch-(?:gpu|cpu|xla|cu\d+)\.(?P<major>[12])-(?P<minor>\d+)"
+    r"|(?:^|[-_.:/])(?:py)?torch(?P<first>[12])(?P<rest>(?<=1)\d\d|\d)(?=[-_]|\Z)"
 )
+_OF_THE_TAG = lazy_pattern(
+    r"(?:^|/)(?:pytorch|(?:huggingface-)?pytorch-(?:training|inference)[\w-]*|intel-(?:extension-for|optimized)-pytorch)"
+    r":v?(?P<release>(?:0\.[1-4]|1\.\d\d?|2\.\d\d?)(?:\.\d+)?)(?![A-Za-z\d.])"
+)
+_ANYWHERE = lazy_pattern(r"(?<![\w./$-])(?:docker://)?(?:\w[\w.-]*(?::\d+)?[/#])+[\w.-]+(?::[\w.-]+)?")
+_NAMES_TORCH = lazy_pattern(r"torch|[-_:.]pth?[-_]?\d", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +60,19 @@ class ImageLine:
     """A base image.
 
     Attributes:
-        kind: whose it is.
+        kind: whose it is; "torch" is anybody's with a torch, "conda" Miniconda's, "system" one with nothing but a system.
         span: its name and tag.
         name: the same as text.
-        cuda: (12, 1), None where it has none.
-        torch: "2.1.0" for images of PyTorch; None for those of a night.
-        python: "3.10" for images of Python.
+        cuda: (12, 1), None where it has none or does not tell it.
+        torch: "2.1.0" for images with a torch; None for those of a night.
+        python: "3.10" for images of Python and conda.
         compiler: whether it holds nvcc.
         stage: number of the build stage that it begins, 0 for the first; -1 where it begins none.
         release: "24.05" for the images of NGC, whose torch only a table knows.
         told: the value of the variable that fills the name in, where one does.
     """
 
-    kind: Literal["cuda", "torch", "python", "ngc"]
+    kind: Literal["cuda", "torch", "python", "ngc", "conda", "system"]
     span: Span
     name: str
     cuda: tuple[int, int] | None = None
@@ -80,10 +90,17 @@ def read_images(view: TextView) -> list[ImageLine]:
     pattern = {"dockerfile": _FROM, "yaml": _YAML}.get(view.kind)
     found = list(_images(view, pattern)) if pattern else []
     taken = {image.span for image in found}
-    for match in _ANYWHERE.finditer(view.code):
+    for match in _ANYWHERE.finditer(view.code) if _NAMES_TORCH.search(view.code) else ():
+        if not _NAMES_TORCH.search(match[0]):
+            continue
         span, line = Span(*match.span()), view.line_at(match.start())
         image = None if span in taken or line is None else image_named(match[0], span, -1)
-        if image is not None and line is not None and is_command(view, line, match.start()):
+        if (
+            image is not None
+            and line is not None
+            and image.kind in {"torch", "ngc"}
+            and is_command(view, line, match.start())
+        ):
             found.append(image)
     return found
 
@@ -101,13 +118,33 @@ def image_named(name: str, span: Span, stage: int = 0) -> ImageLine | None:
         return ImageLine("ngc", span, name, compiler=True, stage=stage, release=match["tag"])
     if match := _PYTHON.match(name):
         return ImageLine("python", span, name, python=match["python"], stage=stage)
-    return None
+    if match := _CONDA.match(name):
+        numbers = tuple(map(int, re.findall(r"\d+", match["release"])[:2]))
+        python = next((python for since, python in reversed(_PYTHON_OF_CONDA) if numbers >= since), "3.7")
+        return ImageLine("conda", span, name, python=python, stage=stage)
+    if release := _torch_in(name):
+        return ImageLine("torch", span, name, torch=release, stage=stage)
+    # A name alone may be anything: a stage, a service
+    return ImageLine("system", span, name, stage=stage) if ":" in name and system_of(name) is not None else None
+
+
+def _torch_in(name: str) -> str | None:
+    """The torch that the name or tag of anybody's image says."""
+    tagged = ":" in name.rpartition("/")[2]
+    own = name[name.rpartition("/")[0].rfind("/") + 1 :] if tagged or "pytorch-" in name else ""
+    match = _MADE_WITH.search(own)
+    if match is None or (not tagged and match["release"]):
+        found = _OF_THE_TAG.search(own)
+        # Intel's extension counts its own patches.
+        return found and (found["release"] if "intel" not in own else ".".join(found["release"].split(".")[:2]))
+    return match["release"] or f"{match['major'] or match['first']}.{match['minor'] or match['rest']}"
 
 
 def old_system(image: ImageLine) -> str | None:
     """The system in an image's tag and its C library, "ubuntu18.04, has glibc 2.27", where that is older than 2.28."""
-    system = _OLD_SYSTEM.search(image.name)
-    return None if system is None else f"{system[1]}, has glibc {_GLIBC[system[1]]}"
+    system = system_of(image.name)
+    old = system is not None and tuple(map(int, system.glibc.split("."))) < (2, 28)
+    return f"{system.name}, has glibc {system.glibc}" if system is not None and old else None
 
 
 def stages(view: TextView) -> list[int]:
@@ -141,14 +178,14 @@ def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[ImageLine]:
         for match in pattern.finditer(line.text):
             stage += 1
             span = line.span(*match.span("image"))
-            image = image_named(match["image"], span, stage) or filled_image(view, match["image"], span, stage)
+            image = filled_image(view, match["image"], span, stage) or image_named(match["image"], span, stage)
             if image is not None:
                 yield image
 
 
 def filled_image(view: TextView, name: str, span: Span, stage: int = -1) -> ImageLine | None:
-    """The image of CUDA or NGC whose name or tag has values of variables of the file, or the one of PyTorch whose whole tag is one; else
-    the variable has a version to exchange."""
+    """The image whose name or tag has values of variables of the file, if it is one of PyTorch the one whose whole tag is one; else the
+    variable has a version to exchange."""
     used = {match["name"] for match in _FILLED.finditer(name)} if view.kind in {"dockerfile", "shell"} else set()
     if not used:
         return None
@@ -161,10 +198,12 @@ def filled_image(view: TextView, name: str, span: Span, stage: int = -1) -> Imag
         return None
     image = image_named(_FILLED.sub(lambda match: given[match["name"]].value, name), span, stage)
     whole = image is not None and image.kind == "torch" and _WHOLE_TAG.search(name) is not None
-    if image is None or not (image.kind in {"cuda", "ngc"} or whole):
+    if image is None or (image.kind == "torch" and not whole):
         return None
-    digits = image.release or ".".join(map(str, image.cuda or ()))
-    told = next((item for item in given.values() if digits in item.value), None)
+    system = system_of(image.name) if image.kind == "system" else None
+    digits = image.release or image.python or ".".join(map(str, image.cuda or ()))
+    digits = system.name.lstrip("abcdefghijklmnopqrstuvwxyz") if system is not None else digits
+    told = next((item for item in given.values() if digits in item.value or (system and system_of(item.value))), None)
     return replace(image, told=told.span) if told is not None else None
 
 

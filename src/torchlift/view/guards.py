@@ -229,8 +229,11 @@ def catches_anything(handler: ast.ExceptHandler) -> bool:
 
 
 def tests_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) -> bool:
-    """Whether a condition asks about a release, or about what a release of torch has."""
+    """Whether a condition asks about a release, or about what a release of torch has; which NumPy there is says nothing of it."""
+    of_others = {id(part) for node in walk(test) if _asks_another(view, node) for part in walk(node)}
     for node in walk(test):
+        if id(node) in of_others:
+            continue
         word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         if _VERSION_WORD.search(word):
             return True
@@ -240,6 +243,19 @@ def tests_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) 
         if known is not None and _asks_for_name(*known):
             return True
     return compares_release(view, test, find)
+
+
+def _asks_another(view: ModuleView, node: ast.AST) -> bool:
+    """Whether a comparison or a call is about the version of packages none of which is torch or belongs to it."""
+    if not isinstance(node, (ast.Compare, ast.Call)):
+        return False
+    named = [view.resolve(part) for part in walk(node) if isinstance(part, (ast.Name, ast.Attribute))]
+    homes = [
+        found.name.removesuffix(".__version__")
+        for found in named
+        if found is not None and found.name.endswith(".__version__")
+    ]
+    return bool(homes) and not any(home.startswith(("torch", "functorch", "triton")) for home in homes)
 
 
 def _catches_missing_name(handler: ast.ExceptHandler) -> bool:

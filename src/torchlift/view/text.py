@@ -57,7 +57,8 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
     # Apptainer's definitions have `From:` and commands, too.
     (
         "dockerfile",
-        r"(?:[Dd]ocker|[Cc]ontainer)file(?:[._-].+)?|.+\.(?:[Dd]ocker|[Cc]ontainer)file|Singularity(?:[._-].+)?|.+\.def",
+        r"(?!.+\.(?:pyi?|ipynb|mdx?|rst|html|json|js|ts|go)\Z)(?i:(?:[\w.-]+[._-])?(?:docker|container)file(?:[._-].+)?)"
+        r"|.+\.docker|Singularity(?:[._-].+)?|.+\.def",
     ),
     # Others that have commands, and variables with blanks around the sign: just, HCL (bake, Terraform, Nomad), Nix, Jenkins.
     (

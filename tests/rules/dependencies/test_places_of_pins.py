@@ -114,6 +114,91 @@ def test_a_form_for_reports_installs_nothing(tmp_path: Path) -> None:
     assert told(tmp_path, "bug.yml", form) == [("TL309", 4)]
 
 
+_NAMED = (
+    "hub.example.com/pytorch/pytorch:v1.8.0-torch1.9-ubuntu18.04-py37 a/b:pytorch1.13 a/b:pt2.1 a/b:py38-torch113-cu117 "
+    "1234.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:1.13.1-gpu-py39-cu117-ubuntu20.04-sagemaker "
+    "us-docker.pkg.dev/vertex-ai/training/pytorch-gpu.1-13:latest gcr.io/deeplearning-platform-release/pytorch-cu121.2-2.py310 "
+    "rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0 intel/intel-extension-for-pytorch:2.1.10-xpu "
+    "vault.habana.ai/gaudi-docker/1.14.0/ubuntu22.04/habanalabs/pytorch-installer-2.1.0:latest bitnami/pytorch:2.0 "
+    "determinedai/environments:cuda-11.3-pytorch-1.12-gpu-0.24.0 nvcr.io/nvidia/l4t-pytorch:r32.7.1-pth1.10-py3 "
+    "mosaicml/pytorch:1.13.1_cu117-python3.10-ubuntu20.04 pytorch/pytorch:1.9"
+).split()
+
+
+@pytest.mark.parametrize("image", _NAMED)
+@pytest.mark.parametrize(
+    ("path", "text"), [("DOCKERFILE", "FROM {}\n"), ("a.yml", "a:\n  image: {}\n"), ("a.sh", "docker run {}\n")]
+)
+def test_an_image_of_anybody_whose_name_says_its_torch_is_told(
+    image: str, path: str, text: str, tmp_path: Path
+) -> None:
+    assert [code for code, _ in told(tmp_path, path, text.format(image))] == ["TL302"]
+
+
+def test_a_folder_and_another_tools_release_are_no_images_with_a_torch(tmp_path: Path) -> None:
+    text = "python models/torch-2.1/x.py\ncp envs/torch-1.9 a\ndocker run pytorch/torchserve:0.7.1-gpu a/pytorch-app:1.2 rocm/pytorch:latest\n"
+    assert told(tmp_path, "a.sh", text) == []
+
+
+_PIP = "RUN apt-get install -y git \\\n    python3-pip\nRUN pip3 install torch\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("FROM nvidia/cuda:12.1.0-runtime-ubuntu22.04\n" + _PIP, [("TL307", 1)]),
+        ("FROM nvidia/cuda:10.1-base\n" + _PIP, [("TL302", 1), ("TL307", 1)]),
+        ("FROM nvidia/cuda:10.1-base\nRUN conda install pytorch -c pytorch\n", [("TL302", 1), ("TL308", 2)]),
+        ("FROM debian:buster-slim\n" + _PIP, [("TL307", 1)]),
+        ("ARG SYSTEM=18.04\nFROM ubuntu:${SYSTEM}\n" + _PIP, [("TL302", 1), ("TL307", 1)]),
+        ("ARG PYTHON=3.8\nFROM python:${PYTHON}-slim\nRUN pip install torch\n", [("TL307", 1)]),
+        ("FROM continuumio/miniconda3:4.9.2\nRUN pip install torch\n", [("TL307", 1)]),
+        (
+            "FROM ubuntu:24.04\nRUN apt-get install -y python3.10-dev\nRUN python3.10 -m pip install torch\n",
+            [("TL307", 2)],
+        ),
+        ("FROM ubuntu:24.04\nARG V=3.9\nRUN apt-get install -y python${V}\nRUN pip install torch\n", [("TL307", 2)]),
+        (
+            "FROM ubuntu:18.04 AS a\n" + _PIP.partition("RUN pip3")[0] + "FROM a\nRUN pip3 install torch\n",
+            [("TL302", 1), ("TL307", 1)],
+        ),
+        (
+            "FROM ubuntu:18.04 AS a\n" + _PIP.partition("RUN pip3")[0] + "FROM ubuntu:24.04\nRUN pip3 install torch\n",
+            [],
+        ),
+        ("FROM ubuntu:22.04\n" + _PIP + "RUN apt-get install -y python3.12\n", []),
+        ("FROM ubuntu:22.04\nRUN sh Miniconda3-latest-Linux-x86_64.sh\n" + _PIP, []),
+        ("FROM ubuntu:22.04\n" + _PIP.replace("pip3 install", "uv pip install"), []),
+        ("FROM continuumio/miniconda3:4.9.2\nRUN conda create -n a python=3.12\nRUN pip install torch\n", []),
+        ("FROM ubuntu:18.04\n" + _PIP.replace("torch", "flask"), []),
+    ],
+)
+def test_the_system_below_torch_is_told_where_it_is_too_old(
+    text: str, expected: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    assert told(tmp_path, "Dockerfile", text) == expected
+
+
+def test_what_a_file_or_a_script_of_the_project_installs_counts_for_an_image(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch\n")
+    (tmp_path / "setup.sh").write_text("pip3 install torch\n")
+    assert told(tmp_path, "Dockerfile", "FROM python:3.8\nRUN pip install -r requirements.txt\n") == [("TL307", 1)]
+    script = "FROM ubuntu:18.04\nRUN apt-get install -y python3-pip\nRUN ./setup.sh\n"
+    assert told(tmp_path, "gpu.Dockerfile", script) == [("TL302", 1), ("TL307", 1)]
+    (tmp_path / "setup.sh").write_text("pip3 install flask\n")
+    assert told(tmp_path, "gpu.Dockerfile", script) == []
+
+
+def test_torch_stays_where_the_python_of_the_system_is_too_old_for_its_successor(tmp_path: Path) -> None:
+    text = "FROM ubuntu:22.04\n" + _PIP.replace(
+        "torch", "torch==2.3.1+cpu --index-url https://download.pytorch.org/whl/cpu"
+    )
+    result = _all(tmp_path, "Dockerfile", text)
+    assert [outcome.new_text for outcome in result.outcomes if outcome.new_text is not None] == []
+    newer = _all(tmp_path, "Dockerfile", text.replace("22.04", "24.04"))
+    assert ["torch==2.15.0+cpu" in (outcome.new_text or "") for outcome in newer.outcomes] == [True]
+
+
 def told(folder: Path, path: str, text: str) -> list[tuple[str, int]]:
     (folder / path).write_text(text)
     starts = [0, *(place + 1 for place, letter in enumerate(text) if letter == "\n")]

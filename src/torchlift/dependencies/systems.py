@@ -1,0 +1,74 @@
+"""What the systems bring that images are built on: their C library, and the Python that is `python3` there.
+
+Sources: release notes of Ubuntu, package lists of Debian and CentOS, read 2026-11-26; https://docs.linuxgsm.com/requirements/glibc,
+2026-11-27; tags of Python and Ubuntu images by their Dockerfiles; images of NVIDIA without a system in their tag, which there are for
+CUDA 11.0 and older, are Ubuntu's, and its packages for CUDA 10 and older end with 18.04.
+"""
+
+from __future__ import annotations
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
+
+
+@dataclass(frozen=True, slots=True)
+class BaseSystem:
+    """A release of a system.
+
+    Attributes:
+        name: "ubuntu22.04".
+        glibc: its C library, "2.35".
+        python: the minor number of its `python3`.
+    """
+
+    name: str
+    glibc: str
+    python: int
+
+
+_SYSTEMS = {
+    system.name: system
+    for system in (
+        *(
+            BaseSystem("ubuntu14.04", "2.19", 4),
+            BaseSystem("ubuntu16.04", "2.23", 5),
+            BaseSystem("ubuntu18.04", "2.27", 6),
+        ),
+        *(
+            BaseSystem("ubuntu20.04", "2.31", 8),
+            BaseSystem("ubuntu22.04", "2.35", 10),
+            BaseSystem("ubuntu24.04", "2.39", 12),
+        ),
+        *(BaseSystem("debian9", "2.24", 5), BaseSystem("debian10", "2.28", 7), BaseSystem("debian11", "2.31", 9)),
+        *(BaseSystem("debian12", "2.36", 11), BaseSystem("centos6", "2.12", 4), BaseSystem("centos7", "2.17", 6)),
+    )
+}
+_CODENAMES = {
+    "trusty": "ubuntu14.04",
+    "xenial": "ubuntu16.04",
+    "bionic": "ubuntu18.04",
+    "focal": "ubuntu20.04",
+    "jammy": "ubuntu22.04",
+    "noble": "ubuntu24.04",
+    "stretch": "debian9",
+    "buster": "debian10",
+    "bullseye": "debian11",
+    "bookworm": "debian12",
+}
+_NAMED = lazy_pattern(
+    r"(?<![a-z])(?:(?P<name>ubuntu|debian|centos)[:_-]?(?P<major>\d\d?)(?:\.?(?P<minor>04|10)(?!\d))?|(?P<code>"
+    + "|".join(_CODENAMES)
+    + r")(?![a-z]))"
+)
+_CUDA_ALONE = lazy_pattern(r"(?:^|/)nvidia/cuda:(?:[789]|10)\.\d+(?:\.\d+)?-(?:cudnn\d*-)?(?:base|runtime|devel)\Z")
+
+
+def system_of(image: str) -> BaseSystem | None:
+    """The system that the name or the tag of an image tells; None where it tells none that is known."""
+    if _CUDA_ALONE.search(image):
+        return _SYSTEMS["ubuntu18.04"]  # or an older one
+    match = _NAMED.search(image)
+    if match is None:
+        return None
+    minor = f".{match['minor']}" if match["minor"] and match["name"] == "ubuntu" else ""
+    return _SYSTEMS.get(_CODENAMES[match["code"]] if match["code"] else f"{match['name']}{match['major']}{minor}")
