@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Iterator
 
@@ -9,7 +10,8 @@ from torchlift.finding import Finding
 from torchlift.rules.renaming import MovedName, Renaming
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
-from torchlift.view import Use
+from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _ROW = MovedName(
     "torch.utils._pytree._register_pytree_node",
@@ -45,11 +47,28 @@ RULE = Rule(
 
 # Parameters of the old function alone, or of the new one by keyword only.
 _BEHIND = ("to_str_fn", "maybe_from_str_fn")
+# Registered by torch/utils/_pytree.py of torch 2.13.0, so that the new function raises ValueError for them (run 2026-11-27).
+_REGISTERED = frozenset(
+    {
+        "dict",
+        "list",
+        "tuple",
+        *(f"collections.{name}" for name in ("OrderedDict", "defaultdict", "deque", "namedtuple")),
+    }
+)
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
+    view = context.view
     for finding in _RENAMING.check(use, context):
-        if finding.fix is not None and any(word in context.view.source.text for word in _BEHIND):
+        registered = _registered(view) if finding.fix is not None else None
+        if registered is not None:
+            advice = (
+                f"Torch registers `{registered}` itself, and `register_pytree_node` raises ValueError for what is registered: drop the "
+                "call where torch's own way will do."
+            )
+            yield dataclasses.replace(finding, fix=None, help=advice)
+        elif finding.fix is not None and any(word in view.source.text for word in _BEHIND):
             yield dataclasses.replace(
                 finding,
                 fix=None,
@@ -58,6 +77,16 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             )
         else:
             yield finding
+
+
+def _registered(view: ModuleView) -> str | None:
+    """What the file registers by the old name although torch does so itself; None if nothing."""
+    for node in walk(view.tree):
+        if isinstance(node, ast.Call) and node.args and view.possible_name(node.func) == _ROW.old:
+            name = view.possible_name(node.args[0]) or view.text(node.args[0])
+            if name in _REGISTERED:
+                return name
+    return None
 
 
 EXAMPLES = (
@@ -74,6 +103,10 @@ EXAMPLES = (
         "from torch.utils._pytree import _register_pytree_node\n\n\nclass Pair(list):\n    pass\n\n\n"
         "_register_pytree_node(Pair, lambda p: (list(p), None), lambda v, _: Pair(v), lambda context: '')\nto_str_fn = None\n",
         why="how a context is written as text",
+    ),
+    Bad(
+        "from torch.utils._pytree import _register_pytree_node\n\n_register_pytree_node(dict, lambda d: (list(d), None), lambda v, _: dict(v))\n",
+        why="what torch registers itself",
     ),
     Ok(
         "from torch.utils import _pytree as pytree\n\npytree.register_pytree_node(set, list, lambda v, _: set(v))\n",

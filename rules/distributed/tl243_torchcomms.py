@@ -88,8 +88,9 @@ def _flag(view: ModuleView, node: ast.expr) -> Finding:
 
 
 def _import(use: Use, view: ModuleView) -> Iterator[Finding]:
-    if use.kind != "import":
-        return
+    statement = view.statement(use.node)
+    if not isinstance(statement, (ast.Import, ast.ImportFrom)) or use.node is not statement.names[0]:
+        return  # of names that come together the first one speaks for all
     message = (
         "torchcomms is experimental and no dependency of torch; the only release on PyPI (0.0.1) raises ImportError when it is "
         "imported."

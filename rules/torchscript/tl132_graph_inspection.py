@@ -42,6 +42,10 @@ _ADVICE = {
         "The type of TorchScript graphs, in ONNX symbolic functions for example. Those serve the TorchScript-based ONNX "
         "exporter only; the one that is the default since torch 2.9 takes `custom_translation_table=`."
     ),
+    "torch._C.parse_ir": (
+        "It makes a graph of text in TorchScript's language. Where that is one operator, call it: "
+        f"`torch.ops.<namespace>.<operator>`; a larger graph is written anew with `torch.fx.Graph`. {EXPORT_DOCS}"
+    ),
     "*.save_to_buffer": (
         "`torch.export.save(program, buffer)` writes a program to an `io.BytesIO`, whose `.getvalue()` gives the bytes."
     ),

@@ -65,13 +65,14 @@ _COMPILE = (
     "It makes TorchScript of source or of a graph. For speed in this process use `torch.compile(function)`; to leave Python capture a "
     f"module with `torch.export.export`. {EXPORT_DOCS}"
 )
+_UNIT = f"Where what it is given is one operator, call that: `torch.ops.<namespace>.<operator>`. {_COMPILE}"
 _WRAP = (
     "It builds TorchScript modules from their C++ half. An exported program is changed through `ep.graph_module` and saved "
     f"with `torch.export.save`. {EXPORT_DOCS}"
 )
 _DECOMPOSE = (
-    "Decompositions for `torch.compile` and `torch.export` are registered with `torch.library.register_fake` and the "
-    "table given to `ep.run_decompositions(...)`."
+    "TorchScript compiles these decompositions. An exported program takes decompositions as a table: "
+    "`ep.run_decompositions(table)`."
 )
 _BROADCAST = (
     "The hint makes scripted code accept one number for a list. Once nothing scripts the function annotate `int | list[int]`; "
@@ -95,7 +96,7 @@ _ADVICE = {
     "boolean_dispatched": "`torch.fx` looks here for the two functions behind one with a switch; code that does the same follows torch's own "
     "`torch/fx/operator_schemas.py`.",
     "__name__": "Write the string itself where only the word is meant.",
-    "CompilationUnit": _COMPILE,
+    "CompilationUnit": _UNIT,
     "ONNXTracedModule": "`torch.onnx.export(module, args)` takes the eager module and traces nothing since torch 2.9.",
     "_Await": _LAZY,
     "_await": _LAZY,
@@ -151,7 +152,7 @@ _SCHEMA = (
     "`torch._C._dispatch_get_all_op_names()` lists all, without TorchScript's names."
 )
 _C_ADVICE = dict.fromkeys(bindings("schema"), _SCHEMA) | {
-    "torch._C.CompilationUnit": _COMPILE,
+    "torch._C.CompilationUnit": _UNIT,
     "torch._C.fork": _LAZY,
     "torch._C.wait": _LAZY,
     "torch._C._Await": _LAZY,

@@ -60,7 +60,7 @@ _SAYS = {
     ),
     "a package that only keeps its modules scriptable": (
         "TL112", "import torch\nimport fairseq\n\n\nclass Net(fairseq.Model):\n    @torch.jit.export\n    def f(self, x):\n        return x if torch.jit.is_scripting() else x\n",
-        "may be scripted", "can script",
+        "keeps its modules scriptable", "can script",
     ),
 }  # fmt: skip
 

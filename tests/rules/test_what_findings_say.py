@@ -122,7 +122,7 @@ SAID = {
     ),
     "a trace for a library that runs TorchScript": (
         "TL101", "import intel_extension_for_pytorch as ipex\nimport torch\n\nt = torch.jit.trace(m, (torch.rand(2, 3),))\nipex.fast(t)\n",
-        "it takes TorchScript", "Needs review",
+        "it may want TorchScript", "Needs review",
     ),
     "a test that scripts on its way": (
         "TL102", "import torch\n\n\ndef test_lowering(x):\n    m = torch.nn.ReLU()\n    lowered = to_glow(torch.jit.script(m))\n    lowered(x)\n",
@@ -264,14 +264,14 @@ SAID = {
         "TL404", "import torch\n\np = torch.autograd.profiler.profile(use_cuda=True)\n", "exists since torch 2.1", "where it is not",
     ),
     "a class that is handed on": (
-        "TL428", "import torch\n\ns = patch(value=torch.cuda.amp.GradScaler)\n", "handed on here, and not called. Where it is called: write",
+        "TL428", "import torch\n\ns = patch(value=torch.cuda.amp.GradScaler)\n", "handed on here, and not called: change what is handed on. For a call write",
         "deprecated since torch 2.4. Write",
     ),
     "a function that is handed on": (
-        "TL417", "import torch\n\nnorms = {'l2': torch.norm}\n", "It is handed on here, and not called. Where it is called: ", "1.7. Write",
+        "TL417", "import torch\n\nnorms = {'l2': torch.norm}\n", "and not called: change what is handed on. For a call write", "1.7. Write",
     ),
     "a class that others derive from": (
-        "TL428", "import torch\n\n\nclass Own(torch.cuda.amp.GradScaler):\n    pass\n", "It is a base class here. Where it is called: write",
+        "TL428", "import torch\n\n\nclass Own(torch.cuda.amp.GradScaler):\n    pass\n", "It is a base class here. For a call write",
         "deprecated since torch 2.4. Write",
     ),
     "another module whose old bias is read": (

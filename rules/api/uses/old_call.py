@@ -133,11 +133,14 @@ def old_uses(
 
 def _without_a_call(view: ModuleView, use: Use, old: OldName) -> str:
     """The advice where the name stands for itself, which tells how calls of it are written."""
-    here = {"reference": "It is handed on here, and not called.", "base": "It is a base class here."}.get(use.kind)
+    here = {
+        "reference": "It is handed on here, and not called: change what is handed on.",
+        "base": "It is a base class here.",
+    }.get(use.kind)
     part = view.parent(use.node)
     if use.kind == "reference" and isinstance(part, ast.Attribute) and part.value is use.node:
         here = f"Only its `{part.attr}` is used here, which has to be that of the new name, too."
-    return f"{here} Where it is called: {old.advice[0].lower()}{old.advice[1:]}" if here else old.advice
+    return f"{here} For a call {old.advice[0].lower()}{old.advice[1:]}" if here else old.advice
 
 
 def may_leave_import(use: Use) -> bool:

@@ -82,4 +82,4 @@ def takes_torchscript(function: str) -> bool:
 
 def advice_for(function: str) -> str | None:
     """What a tool takes in the place of a TorchScript value; None if nothing is known of `function`."""
-    return _ADVICE.get(function) or ("it takes TorchScript" if _ONLY_ELSEWHERE.search(function) else None)
+    return _ADVICE.get(function) or ("it may want TorchScript" if _ONLY_ELSEWHERE.search(function) else None)

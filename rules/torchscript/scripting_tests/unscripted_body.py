@@ -409,7 +409,7 @@ class UnscriptedBody:
         """The name of a function that may want a scripted value; None if it does not."""
         name = self.view.possible_name(node.func)
         if takes_torchscript(name) and name not in MAKERS:
-            about = f": {advice}" if (advice := advice_for(name)) is not None else ", which takes TorchScript"
+            about = f": {advice}" if (advice := advice_for(name)) is not None else ", which may want TorchScript"
             raise NotTheSame(f"the value is handed to `{self.view.text(node.func)}` on line {node.lineno}{about}")
         if name in _EXPORTERS:
             return self.view.text(node.func)

@@ -130,7 +130,7 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
     if name in _COMPILERS:
         return "script_only", f"is passed to `{name}`, which has to go first"
     if takes_torchscript(name):
-        return "script_only", f"is passed to `{name}`, which takes TorchScript"
+        return "script_only", f"is passed to `{name}`, which may want TorchScript"
     if isinstance(call.func, ast.Attribute) and call.func.attr in _ADDS:
         return _kept(f"is put into `{_short(view, call.func.value)}`", project, call.func.attr)
     if isinstance(call.func, ast.Attribute) and call.func.attr == "add_graph":

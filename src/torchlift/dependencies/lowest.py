@@ -24,4 +24,6 @@ def _bound(clause: Clause) -> TorchVersion | None:
     if clause.operator in _WITHOUT_LOWER_BOUND or clause.version == "*":
         return None
     bound = TorchVersion.parse(clause.version)
+    if bound[:2] == (0, 0):
+        return None  # `>=0.0.0a1` lets releases before the final one in, and names none
     return bound._replace(patch=bound.patch + 1) if clause.operator == ">" else bound
