@@ -22,11 +22,10 @@ from torchlift.search.prefilter import GroupedPrefilter
 from torchlift.search.vocabulary import encoded
 from torchlift.source import SourceText
 from torchlift.torch_names import public_name
-from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
-from torchlift.view.guards import Guarded, is_dead, is_fallback_import, is_guarded
+from torchlift.view.guards import Guarded, decisive_release, is_dead, is_fallback_import, is_guarded
 from torchlift.view.names import longest_target
-from torchlift.view.release_tests import Has
+from torchlift.view.release_tests import OLDEST, Has
 from torchlift.view.text import SCRIPTS, TextView
 from torchlift.wrappers import Wrapper
 
@@ -217,19 +216,27 @@ def _is_guarded(
     if binding is not None and is_dead(view, binding.node, settings.min_torch, project.binding, known):
         return True
     change = rule.changed_in(use.target) if rule.changed_in is not None else None
-    if change is not None and change <= settings.target:
-        decisive: TorchVersion | None = settings.target
-    elif (change := rule.deprecated or rule.removed) is None:
-        decisive = None
+    if change is None or change > settings.target:
+        change = rule.deprecated or rule.removed
+        # A test of the very release since which something is different was written for it, whatever the project supports.
+        lowest = settings.min_torch if change is not None else OLDEST
+        decisive = decisive_release(change or rule.since, lowest, settings.target)
     else:
-        # Where only a test of an older release is open, newer ones run one branch of it, and older ones alone the other.
-        major, minor = (change.major, change.minor - 1) if change.minor else (change.major - 1, 999)
-        decisive = max(min(settings.min_torch, change), TorchVersion(major, minor, 999))
-    if is_guarded(view, use.node, decisive, project.binding, known, has):
+        decisive = settings.target
+    guarded = partial(
+        is_guarded,
+        view,
+        lowest=decisive,
+        find=project.binding,
+        known=known,
+        has=has,
+        only=decisive == settings.target,
+    )
+    if guarded(use.node):
         return True
     # What one release imports and another one defines is dealt with where that is decided.
     rivals = binding is not None and use.resolution is not None and not use.resolution.certain
-    return rivals and binding is not None and is_guarded(view, binding.node, decisive, project.binding, known, has)
+    return rivals and binding is not None and guarded(binding.node)
 
 
 def _is_imported_itself(use: Use, binding: Binding) -> bool:

@@ -13,6 +13,7 @@ from torchlift.rules.api.uses.torchvision_by_hand import BY_HAND
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.handlers import ABSENT_NAME, ABSENT_PARAMETER, stands_in_for
 
 # torchvision 0.13, which brought `weights`, is the one for torch 1.12.
 _SINCE = TorchVersion(1, 12)
@@ -112,7 +113,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             yield _finding(view, parent, _message(builder.name, _OLD[0]), _advice(builder))
         return
     call = use.call
-    if call is None or any(item.arg in {"weights", "weights_backbone"} for item in call.keywords):
+    if call is None or any(map(_gives_weights, call.keywords)):
+        return
+    if stands_in_for(view, call, _gives_weights, ABSENT_PARAMETER | ABSENT_NAME):
         return
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         if any(item.arg in _OLD for item in call.keywords):
@@ -127,6 +130,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     names = " and ".join(_OLD[item.parameter == "weights_backbone"] for item in given)
     yield _finding(view, call, _message(builder.name, names), *_rewritten(view, use, call, builder, given))
+
+
+def _gives_weights(node: ast.AST) -> bool:
+    return isinstance(node, ast.keyword) and node.arg in {"weights", "weights_backbone"}
 
 
 def _rewritten(
@@ -281,6 +288,14 @@ EXAMPLES = (
     Ok(
         "from torchvision.models import resnet50\n\n\ndef build(weights):\n    return resnet50(weights)\n",
         "weights by position",
+    ),
+    *(
+        Ok(
+            "from torchvision.models import resnet50\n\n\ndef build(weights):\n    try:\n        return resnet50(weights=weights)\n"
+            f"    except{error}:\n        return resnet50(pretrained=True)\n",
+            f"what is left where torchvision has no `weights`:{error}",
+        )
+        for error in (" TypeError", " (TypeError, ValueError)", " Exception")
     ),
     Ok(
         "from mymodels import resnet50\nimport torchvision.models\n\nm = resnet50(pretrained=True)\n",

@@ -11,7 +11,7 @@ from torchlift.rules.analysis.values.value_of import value_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
-from torchlift.view.walk import walk
+from torchlift.view.handlers import ABSENT_NAME, ABSENT_PARAMETER, FAILED_CALL, stands_in_for, tried_around
 
 # What the two storages answer alike; the others count elements in the one and bytes in the other.
 _ALIKE = frozenset({"data_ptr", "nbytes", "is_shared", "is_pinned"})
@@ -51,10 +51,6 @@ RULE = Rule(
     sources=("torch/storage.py:583 (the warning) and torch/_tensor.py, `storage`, of torch 2.13.0, read 2026-11-23",),
 )
 
-_OF_A_CALL = frozenset(
-    {"AttributeError", "Exception", "BaseException", "RuntimeError", "NotImplementedError", "TypeError"}
-)
-
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
@@ -62,7 +58,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     if "torch" not in view.source.text:
         return
-    if _stands_in_for_the_new_one(view, call):
+    if stands_in_for(view, call, _asks_the_new_way, ABSENT_NAME | FAILED_CALL | ABSENT_PARAMETER):
         return
     asked = view.parent(call)
     attribute = asked.attr if isinstance(asked, ast.Attribute) else ""
@@ -72,7 +68,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     message = "`.storage()` of a tensor gives a TypedStorage, which is deprecated and warns since torch 2.0."
     span = view.span(call)
     if attribute in _GONE:
-        if any(isinstance(above, ast.Try) for above in view.ancestors(call)):
+        if next(tried_around(view, call), None) is not None:
             return  # what to do without it stands beside
         message += f" It has no `{attribute}` any more."
     if attribute not in _ALIKE:
@@ -89,22 +85,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL437", view.path, span, message, Severity.WARNING, None, fix)
 
 
-def _stands_in_for_the_new_one(view: ModuleView, call: ast.Call) -> bool:
-    """Whether a handler asks the old way where `untyped_storage()` failed."""
-    child: ast.AST = call
-    for ancestor in view.ancestors(call):
-        if isinstance(ancestor, ast.Try) and isinstance(child, ast.ExceptHandler) and _may_be_for_a_name(view, child):
-            tried = (node for statement in ancestor.body for node in walk(statement))
-            if any(isinstance(node, ast.Attribute) and node.attr == "untyped_storage" for node in tried):
-                return True
-        child = ancestor
-    return False
-
-
-def _may_be_for_a_name(view: ModuleView, handler: ast.ExceptHandler) -> bool:
-    """Whether a handler may be for a method that is not there, or that raises."""
-    caught = [node.id for node in walk(handler.type) if isinstance(node, ast.Name)] if handler.type is not None else []
-    return not caught or bool(_OF_A_CALL & {*caught})
+def _asks_the_new_way(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "untyped_storage"
 
 
 def _is_tensor(view: ModuleView, node: ast.expr) -> bool:

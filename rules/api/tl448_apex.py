@@ -9,6 +9,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.places.order import leaves
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.handlers import tried_around
 
 _AMP = (
     '`torch.amp`: the forward pass under `with torch.amp.autocast("cuda"):`, the backward pass by `torch.amp.GradScaler("cuda")`: '
@@ -79,14 +80,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 def _goes_on_without(view: ModuleView, node: ast.AST) -> bool:
     """Whether a `try` around it catches that it is gone, and does not end the program, the function or the loop then."""
-    child = node
-    for above in view.ancestors(node):
-        if isinstance(above, ast.Try) and any(child is statement for statement in above.body):
-            return bool(above.handlers) and not any(
-                leaves(handler.body) or _ends(view, handler.body) for handler in above.handlers
-            )
-        child = above
-    return False
+    around = next(tried_around(view, node), None)
+    handlers = around.handlers if around is not None else []
+    return bool(handlers) and not any(leaves(one.body) or _ends(view, one.body) for one in handlers)
 
 
 def _ends(view: ModuleView, block: list[ast.stmt]) -> bool:

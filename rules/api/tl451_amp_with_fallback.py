@@ -10,14 +10,13 @@ from torchlift.rules.api.uses.old_amp import triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
-from torchlift.view.guards import catches_anything
+from torchlift.view.handlers import ABSENT_NAME, catches_anything, caught
 from torchlift.view.walk import walk
 
 _NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
 _OLD = (*(f"torch.cuda.amp.{name}" for name in _NAMES), "torch.cpu.amp.autocast", "torch.cpu.amp.GradScaler")
 _MODULES = frozenset({"torch.cuda.amp", "torch.cpu.amp"})
 _SINCE, _ADDED = TorchVersion(2, 4), TorchVersion(1, 10)  # torch.cpu.amp came last
-_ABSENT = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError"})
 
 RULE = Rule(
     code="TL451",
@@ -129,8 +128,7 @@ def _asks_for_amp(view: ModuleView, statement: ast.stmt) -> bool:
 
 
 def _is_about_absence(handler: ast.ExceptHandler) -> bool:
-    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return catches_anything(handler) or all(isinstance(kind, ast.Name) and kind.id in _ABSENT for kind in types)
+    return catches_anything(handler) or caught(handler) <= ABSENT_NAME
 
 
 def _has_torch(view: ModuleView, before: ast.stmt) -> bool:

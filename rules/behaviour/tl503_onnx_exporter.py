@@ -11,6 +11,8 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+_FLIPPED = TorchVersion(2, 9)
+
 RULE = Rule(
     code="TL503",
     name="onnx-exporter-default",
@@ -27,6 +29,7 @@ RULE = Rule(
         "reported, without a fix: a stop on the way to the new exporter."
     ),
     targets=("torch.onnx.export",),
+    since=_FLIPPED,
     triggers=("onnx.export", "export & torch.onnx", "export & import onnx"),
     severity=Severity.WARNING,
     sources=(
@@ -38,7 +41,6 @@ RULE = Rule(
     ),
 )
 
-_FLIPPED = TorchVersion(2, 9)
 _PARAMETER_SINCE = TorchVersion(2, 5)
 _LOWEST_OPSET = 18
 _DOCS = "https://docs.pytorch.org/docs/stable/onnx_export.html"
@@ -56,7 +58,7 @@ _Arguments = dict["str | None", ast.expr]
 
 
 def matters(target: str, call: ast.Call, settings: Settings) -> bool:
-    if settings.target < _FLIPPED or len(call.args) > 3:
+    if len(call.args) > 3:
         return False  # more than three by position is a TypeError since 2.5, which TL404 reports
     given: _Arguments = {keyword.arg: keyword.value for keyword in call.keywords}
     if None in given or any(isinstance(argument, ast.Starred) for argument in call.args):

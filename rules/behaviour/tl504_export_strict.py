@@ -10,6 +10,8 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+_FLIPPED = TorchVersion(2, 8)
+
 RULE = Rule(
     code="TL504",
     name="export-strict-default",
@@ -25,6 +27,7 @@ RULE = Rule(
         "TorchScript say `strict=False`."
     ),
     targets=("torch.export.export",),
+    since=_FLIPPED,
     triggers=("export.export", "export & torch.export", "import export"),
     severity=Severity.INFO,
     sources=(
@@ -34,14 +37,13 @@ RULE = Rule(
     ),
 )
 
-_FLIPPED = TorchVersion(2, 8)
 _PARAMETER_SINCE = TorchVersion(2, 2)
 _KNOWN_FORM = 3
 
 
 def matters(target: str, call: ast.Call, settings: Settings) -> bool:
     # Where every supported release has the new default, the call means one thing.
-    if not settings.min_torch < _FLIPPED <= settings.target:
+    if settings.min_torch >= _FLIPPED:
         return False
     if any(keyword.arg in {"strict", None} for keyword in call.keywords):
         return False

@@ -27,6 +27,7 @@ RULE = Rule(
         "repository deserves it is yours to say."
     ),
     targets=_NAMES,
+    since=TorchVersion(2, 11),
     triggers=("hub.load", "hub.list", "hub.help", "torch.hub import", "torch.hub as"),
     severity=Severity.WARNING,
     sources=(
@@ -36,7 +37,6 @@ RULE = Rule(
     ),
 )
 
-_ASKS_SINCE = TorchVersion(2, 11)
 _PARAMETER_SINCE = TorchVersion(1, 12)
 # torch/hub.py: repositories of these owners are trusted without asking.
 _TRUSTED_OWNERS = frozenset({"facebookresearch", "facebookincubator", "pytorch", "fairinternal"})
@@ -47,7 +47,7 @@ _BEFORE = {"list": 3, "help": 4}
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
-    if call is None or context.settings.target < _ASKS_SINCE:
+    if call is None:
         return
     short = use.target.rpartition(".")[2]
     given = {keyword.arg: keyword.value for keyword in call.keywords}

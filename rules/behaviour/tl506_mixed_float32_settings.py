@@ -59,6 +59,7 @@ RULE = Rule(
         "one by one."
     ),
     targets=tuple(_OLD),
+    since=TorchVersion(2, 9),
     triggers=(
         "fp32_precision & allow_tf32",
         "fp32_precision & get_float32_matmul_precision",
@@ -71,7 +72,6 @@ RULE = Rule(
     ),
 )
 
-_SINCE = TorchVersion(2, 9)
 _NEW = frozenset({_ALL, _MATMUL, *_CUDNN})
 _SETTINGS = frozenset({*_NEW, *(agreeing for _, _, agreeing, _ in _OLD.values())})
 
@@ -79,7 +79,7 @@ _SETTINGS = frozenset({*_NEW, *(agreeing for _, _, agreeing, _ in _OLD.values())
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     asked = use.kind == "call" if use.target.endswith(("_precision", "flags")) else use.kind in {"reference", "call"}
-    if not asked or use.name != use.target or context.settings.target < _SINCE:
+    if not asked or use.name != use.target:
         return
     conflicting, harmless, agreeing, instead = _OLD[use.target]
     stores = [(name, node) for name, node in _stores(view) if name in conflicting or name == agreeing]

@@ -12,7 +12,7 @@ from torchlift.rules.distributed.groups.group_identity import is_local, new_grou
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
-from torchlift.view.guards import is_guarded
+from torchlift.view.guards import decisive_release, is_guarded
 from torchlift.view.walk import walk
 
 _TARGETS = ("torch.distributed.new_group", "torch.distributed.split_group")
@@ -71,9 +71,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     function = use.target.rpartition(".")[2]
     how = "new_group(use_local_synchronization=True)" if function == "new_group" else "split_group"
+    decisive = decisive_release(_CHANGED, context.settings.min_torch, context.settings.target)
     for read, values in reads:
         question = _question(view, read)
-        if question is None or is_guarded(view, read) or _knows_the_number(view, question.whole):
+        if (
+            question is None
+            or is_guarded(view, read, decisive, context.project.binding)
+            or _knows_the_number(view, question.whole)
+        ):
             continue
         if any(value is not None and _is_made_none(view, value) for value in values):
             continue

@@ -13,6 +13,7 @@ from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl, named_backends
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.handlers import ABSENT_NAME, may_be_for, tried_around
 from torchlift.view.walk import walk
 
 _MISSING_LAZY = {
@@ -94,9 +95,10 @@ def _made_by(view: ModuleView, node: ast.expr | None) -> ast.Call | None:
 
 
 def _is_asked_first(view: ModuleView, node: ast.Attribute) -> bool:
-    """Whether the code runs only after `hasattr`, `getattr` or `isinstance` was asked of the same value."""
+    """Whether the code runs only after `hasattr`, `getattr` or `isinstance` was asked of the same value, or where that is caught."""
+    if any(may_be_for(handler, ABSENT_NAME) for around in tried_around(view, node) for handler in around.handlers):
+        return True
     base = ast.unparse(node.value)
-    child: ast.AST = node
     for ancestor in view.ancestors(node):
         if isinstance(ancestor, (ast.If, ast.IfExp, ast.BoolOp, ast.While)):
             tests = ancestor.values if isinstance(ancestor, ast.BoolOp) else [ancestor.test]
@@ -104,11 +106,6 @@ def _is_asked_first(view: ModuleView, node: ast.Attribute) -> bool:
                 asks = isinstance(call.func, ast.Name) and call.func.id in {"hasattr", "getattr", "isinstance"}
                 if asks and call.args and ast.unparse(call.args[0]) == base:
                     return True
-        elif isinstance(ancestor, ast.Try) and any(child is item for item in ancestor.body):
-            caught = {n.id for h in ancestor.handlers for n in walk(h.type or h) if isinstance(n, ast.Name)}
-            if caught & {"AttributeError", "Exception"}:
-                return True
-        child = ancestor
     return False
 
 
@@ -151,6 +148,10 @@ EXAMPLES = (
         "def count(group, device):\n    backend = group._get_backend(device)\n"
         '    return backend.comm_split_count() if hasattr(backend, "comm_split_count") else 0\n',
         "asks whether it is there",
+    ),
+    Ok(
+        "def count(group, device):\n    try:\n        return group._get_backend(device).comm_split_count()\n    except:\n        return 0\n",
+        "a handler of any error",
     ),
     Ok(
         "def pool(group, device, pool):\n    group._get_backend(device).register_mem_pool(pool)\n",

@@ -292,6 +292,45 @@ def test_of_an_open_version_test_only_the_older_releases_branch_is_left_alone(co
 
 
 @pytest.mark.parametrize(
+    ("test", "runs"),
+    [
+        ('V >= Version("2.9")', True),
+        ('V > Version("2.9")', False),
+        ('V >= Version("2.8") and V < Version("2.10")', True),
+        ("MAJOR == 2 and MINOR >= 9", True),
+        ("MAJOR == 2 and MINOR < 9", False),
+        ("(MAJOR > 1) or (MAJOR == 1 and MINOR >= 10)", True),
+        ("int(SPLIT_MAJOR) > 1 or int(SPLIT_MINOR) >= 10", True),
+        ("int(SPLIT_MAJOR) < 2 or int(SPLIT_MINOR) < 9", False),
+        ('torch.__version__[0] == "1"', False),
+        ("int(torch.__version__[0]) >= 2", True),
+        ("int(PARTS[1]) < 9", False),
+        ('torch.__version__.startswith("2.9.")', True),
+        ('torch.__version__.startswith("2.8")', False),
+        ('requires("2.10")', False),
+    ],
+)
+def test_of_a_branch_on_the_release_the_one_that_the_target_runs_is_code_like_any_other(test: str, runs: bool) -> None:
+    parts = 'SPLIT_MAJOR, SPLIT_MINOR = torch.__version__.split(".")[:2]\nPARTS = torch.__version__.split(".")\n'
+    view = _view(f"{_IMPORTS}{parts}if {test}:\n    first()\nelse:\n    second()\n")
+    choice = view.tree.body[-1]
+    assert isinstance(choice, ast.If)
+    assert is_guarded(view, choice.body[0], _LOWEST, only=True) is not runs
+    assert is_guarded(view, choice.orelse[0], _LOWEST, only=True) is runs
+
+
+@pytest.mark.parametrize(("test", "lines"), [("'2.2'", [8]), ("'2.10'", []), ("'2.12'", [])])
+def test_a_capture_is_asked_about_behind_a_test_of_an_older_release_only(
+    test: str, lines: list[int], tmp_path: Path
+) -> None:
+    code = "import torch\nfrom packaging.version import parse\n\n\ndef f(net, x):\n"
+    code += f"    if parse(torch.__version__) < parse({test}):\n        return torch.jit.trace(net, x)\n"
+    code += "    return torch.jit.trace(net, x)\n"
+    found = all_findings(analyse_files(tmp_path, {"m.py": code}, min_torch=TorchVersion(1, 10)))
+    assert [code.count("\n", 0, item.span.start) + 1 for item in found if item.code == "TL101"] == lines
+
+
+@pytest.mark.parametrize(
     ("release", "lines"),
     [("1.12", [8]), ("2.3", [8]), ("2.4", []), ("2.6", [])],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.view import ModuleView
+from torchlift.view.handlers import caught
 
 _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
 TAKES_ERRORS = _EXPECTING | {"suppress"}
@@ -37,14 +38,13 @@ def handler_around(view: ModuleView, node: ast.AST) -> str | None:
 
 
 def caught_around(view: ModuleView, node: ast.AST) -> set[str]:
-    """Last names of the error classes that handlers around `node` name, in the same function; `Exception` for a bare one."""
+    """Last names of the error classes that handlers around `node` name, in the same function; `BaseException` for a bare one."""
     names: set[str] = set()
     child = node
     for ancestor in view.ancestors(node):
         match ancestor:
             case ast.Try() if child in ancestor.body:
-                for handler in ancestor.handlers:
-                    names |= _last_names(handler.type) if handler.type is not None else {"Exception"}
+                names |= frozenset().union(*map(caught, ancestor.handlers))
             case ast.With() | ast.AsyncWith() if not TAKES_ERRORS.isdisjoint(_managers(ancestor)):
                 for item in ancestor.items:
                     if isinstance(item.context_expr, ast.Call):

@@ -10,7 +10,8 @@ from torchlift.rules.analysis.places.order import leaves
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView
-from torchlift.view.guards import catches_anything, tests_release
+from torchlift.view.guards import tests_release
+from torchlift.view.handlers import catches_anything
 from torchlift.view.release_tests import decided
 from torchlift.view.walk import walk
 

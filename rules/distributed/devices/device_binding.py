@@ -40,8 +40,7 @@ from torchlift.rules.distributed.groups.backends import is_never_nccl
 from torchlift.rules.rule import Context
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
-from torchlift.view.guards import is_guarded
-from torchlift.view.walk import walk
+from torchlift.view.handlers import ABSENT_PARAMETER, FAILED_CALL, stands_in_for
 
 COLLECTORS = (COLLECTOR, LOCAL_RANKS, LOCAL_RANK_SET, VISIBLE_DEVICES)
 """What a rule that calls `unbound_init` lists among its collectors."""
@@ -106,18 +105,22 @@ def _read(context: Context, use: Use) -> UnboundInit | None:
 
 def _knows_older_torch(view: ModuleView, call: ast.Call) -> bool:
     """Whether a call is the one for a torch without `device_id`: beside a test for it, or behind a `TypeError`."""
+    if stands_in_for(view, call, _gives_device, ABSENT_PARAMETER | FAILED_CALL):
+        return True
     child: ast.AST = call
     for ancestor in view.ancestors(call):
-        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            if "device_id" in ast.unparse(ancestor.test):
-                return True
-        elif isinstance(ancestor, ast.ExceptHandler):
-            around = view.parent(ancestor)
-            tried = around.body if isinstance(around, ast.Try) else []
-            if any(isinstance(n, ast.keyword) and n.arg == "device_id" for item in tried for n in walk(item)):
-                return True
+        if (
+            isinstance(ancestor, (ast.If, ast.IfExp))
+            and child is not ancestor.test
+            and "device_id" in ast.unparse(ancestor.test)
+        ):
+            return True
         child = ancestor
-    return is_guarded(view, call)
+    return False
+
+
+def _gives_device(node: ast.AST) -> bool:
+    return isinstance(node, ast.keyword) and node.arg == "device_id"
 
 
 def _is_replaced(view: ModuleView, target: str) -> bool:

@@ -19,6 +19,7 @@ from torchlift.rules.distributed.devices.init_call import InitCall
 from torchlift.rules.distributed.devices.known_conditions import Fact, asks_the_machine, is_implied, known_facts
 from torchlift.rules.distributed.devices.moved_definitions import Moving, calls_of_distributed
 from torchlift.view import ModuleView
+from torchlift.view.handlers import catches_anything, caught, tried_around
 from torchlift.view.walk import walk
 
 SETTERS = frozenset({"torch.cuda.set_device", "torch.accelerator.set_device_index"})
@@ -292,20 +293,15 @@ def _handler_that_tells(view: ModuleView, call: ast.Call) -> ast.ExceptHandler |
             and (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")) == function.name
         ]
     for place in places:
-        child: ast.AST = place
-        for ancestor in view.ancestors(place):
-            if isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
-                handler = ancestor.handlers[0] if ancestor.handlers else None
-                if handler is not None and not _catches_both(handler):
-                    return handler
-            child = ancestor
+        for around in tried_around(view, place):
+            handler = around.handlers[0] if around.handlers else None
+            if handler is not None and not _catches_both(handler):
+                return handler
     return None
 
 
 def _catches_both(handler: ast.ExceptHandler) -> bool:
-    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = {node.id for node in types if isinstance(node, ast.Name)}
-    return None in types or bool({"Exception", "BaseException"} & names) or {"RuntimeError", "ValueError"} <= names
+    return catches_anything(handler) or {"RuntimeError", "ValueError"} <= caught(handler)
 
 
 def _exclusive(view: ModuleView, one: ast.AST, other: ast.AST) -> bool:

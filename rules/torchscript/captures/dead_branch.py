@@ -10,13 +10,14 @@ from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.view import ModuleView, Use
-from torchlift.view.guards import is_guarded
+from torchlift.view.guards import decisive_release, is_guarded
 from torchlift.view.release_tests import decided
 
 
 def is_silent(use: Use, context: Context) -> bool:
     """Whether a version test or an import fallback around a use has dealt with its deprecation."""
-    return is_guarded(context.view, use.node, min(context.settings.min_torch, DEPRECATED), context.project.binding)
+    decisive = decisive_release(DEPRECATED, context.settings.min_torch, context.settings.target)
+    return is_guarded(context.view, use.node, decisive, context.project.binding)
 
 
 def dead_branch(use: Use, context: Context, code: str, message: str) -> Finding | None:

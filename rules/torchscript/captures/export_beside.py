@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.view import ModuleView
+from torchlift.view.handlers import failed_before
 from torchlift.view.walk import walk
 
 _EXPORTS = frozenset(
@@ -18,13 +19,16 @@ _TRIED = _EXPORTS | {"torch.compile", "torch.onnx.export", "torch.onnx.dynamo_ex
 
 def export_beside(view: ModuleView, call: ast.Call) -> str | None:
     """A clause about the export or load that `call` is the other way of; None if there is none in its function."""
+    for _, around in failed_before(view, call):
+        if view.function_of(around) is not view.function_of(call):
+            break
+        tried = _first(view, around.body, _TRIED)
+        if tried is not None:
+            return (
+                f"it is what is left where `{tried[0]}` on line {tried[1]} has failed, and exporting it would fail too"
+            )
     child: ast.AST = call
     for ancestor in view.ancestors(call):
-        if isinstance(ancestor, ast.ExceptHandler):
-            around = view.parent(ancestor)
-            tried = _first(view, around.body, _TRIED) if isinstance(around, ast.Try) else None
-            if tried is not None:
-                return f"it is what is left where `{tried[0]}` on line {tried[1]} has failed, and exporting it would fail too"
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
             break
         child = ancestor

@@ -42,6 +42,7 @@ from torchlift.rules.torchscript.values.kept_entry import kept_entry
 from torchlift.rules.torchscript.values.takers import saved_later
 from torchlift.rules.torchscript.values.value_life import follow
 from torchlift.view import ModuleView, Use
+from torchlift.view.handlers import NOT_SCRIPTABLE, may_be_for, tried_around
 from torchlift.view.walk import walk
 
 _COPIES = frozenset({"to", "cuda", "cpu", "half", "float", "double", "train", "eval", "requires_grad_"})
@@ -175,27 +176,11 @@ def _dropped(about: ModuleCall) -> ModuleVerdict:
 
 def _told_as_error(view: ModuleView, call: ast.Call) -> int | None:
     """Line of a `raise` that tells whoever calls this that scripting failed: a check of it then, whatever else it is."""
-    child: ast.AST = call
-    for ancestor in view.ancestors(call):
-        if isinstance(ancestor, ast.Try) and child in ancestor.body:
-            catching = [handler for handler in ancestor.handlers if _catches_compiler(view, handler)]
-            raised = [node for handler in catching for node in walk(handler) if isinstance(node, ast.Raise)]
-            if raised:
-                return raised[0].lineno
-        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return None
-        child = ancestor
-    return None
-
-
-def _catches_compiler(view: ModuleView, handler: ast.ExceptHandler) -> bool:
-    """Whether a handler is for any error, or for those that the compiler raises for what it cannot compile."""
-    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(
-        one is None
-        or view.text(one).rpartition(".")[2] in {"Exception", "BaseException", "RuntimeError", "NotSupportedError"}
-        for one in caught
-    )
+    function = view.function_of(call)
+    tried = (around for around in tried_around(view, call) if view.function_of(around) is function)
+    catching = (one for around in tried for one in around.handlers if may_be_for(one, NOT_SCRIPTABLE))
+    raised = (node.lineno for handler in catching for node in walk(handler) if isinstance(node, ast.Raise))
+    return next(raised, None)
 
 
 def _again(about: ModuleCall, used: set[str]) -> Iterator[str]:
@@ -275,7 +260,7 @@ def _conditional(about: ModuleCall) -> str | None:
     if (
         isinstance(around, ast.Try)
         and life.statement in around.body
-        and any(_catches_compiler(view, h) for h in around.handlers)
+        and any(may_be_for(handler, NOT_SCRIPTABLE) for handler in around.handlers)
     ):
         return (
             "Where scripting fails, the handler below goes on: keep only what it does, or call "

@@ -11,7 +11,19 @@ _ROW = "torch._C._jit_set_profiling_executor(False)\ntorch._C._jit_set_profiling
 _RUN = "result = total(torch.arange(3.0))"
 _SCRIPTED = f"import torch\n\n\n{_BODY}\n\nunit = torch.jit.CompilationUnit('')\n"
 
+_MEGATRON = (
+    "TORCH_MAJOR = int(torch.__version__.split('.')[0])\nTORCH_MINOR = int(torch.__version__.split('.')[1])\n"
+    "if (TORCH_MAJOR > 1) or (TORCH_MAJOR == 1 and TORCH_MINOR >= 10):\n    {new}\nelse:\n    {old}\n"
+)
+_OLD_FUSER = "torch._C._jit_set_profiling_mode(False)"
+
 EXAMPLES = (
+    Bad(
+        "import torch\n\n" + _MEGATRON.format(new="torch._C._jit_set_nvfuser_enabled(True)", old=_OLD_FUSER),
+        "import torch\n\n" + _MEGATRON.format(new="pass", old=_OLD_FUSER),
+        why="in the branch that the newer torch takes; the other one is not asked about",
+        run="result = torch.arange(3.0).sum()",
+    ),
     Bad(
         f'import torch\n\ntorch.jit.set_fusion_strategy([("STATIC", 2)])\n\n\n{_BODY}',
         f"import torch\n\n\n{_BODY}",

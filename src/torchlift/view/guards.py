@@ -9,6 +9,7 @@ from collections.abc import Callable
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.torch_names import TORCH_PACKAGES
 from torchlift.versions import TorchVersion
+from torchlift.view.handlers import ABSENT_NAME, catches_anything, caught, failed_before, may_be_for, stands_in_for
 from torchlift.view.module import ModuleView
 from torchlift.view.release_tests import OLDEST, Has, Lookup, assigned, compares_release, decided
 from torchlift.view.scopes import Binding
@@ -19,13 +20,14 @@ _VERSION_WORD = lazy_pattern(
     r"|torch_?(?:major|minor)|(?:major|minor)_?torch",
     re.IGNORECASE,
 )
-_FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "NameError"})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_ANY_ERROR = frozenset({"Exception", "BaseException"})
 
 
 Guarded = dict[tuple[str, ast.AST, "TorchVersion | None"], bool]
 """What is known of nodes of one file that were asked about before: uses share most of what stands around them."""
+
+Decides = Callable[[ast.expr], "bool | None"]
+"""What a condition is for the releases that are asked about; None where that is open."""
 
 
 def is_guarded(
@@ -35,13 +37,31 @@ def is_guarded(
     find: Lookup | None = None,
     known: Guarded | None = None,
     has: Has | None = None,
+    *,
+    only: bool = False,
 ) -> bool:
     """Whether `node` runs only where a test or a handler has dealt with the other release.
 
-    Helpers and constants of the project are read, those in other files with `find`; questions for names are answered by `has`. A test that every torch from `lowest` on passes deals with nothing; behind one that none of them passes nothing runs.
+    Helpers and constants of the project are read, those in other files with `find`; questions for names are answered by `has`. A test that every torch from `lowest` on passes, or with `only` that one, deals with nothing; behind one that none of them passes nothing runs.
     """
-    question = "guarded" if has is None else "guarded, names known"
-    return _around(view, node, question, lowest, known, lambda one, by: _guards(view, one, by, lowest, find, has))
+
+    def decides(test: ast.expr) -> bool | None:
+        return decided(view, test, lowest or OLDEST, find, has, only=only)
+
+    question = f"guarded {has is None} {only}"
+    return _around(view, node, question, lowest, known, lambda one, by: _guards(view, one, by, lowest, find, decides))
+
+
+def decisive_release(change: TorchVersion | None, lowest: TorchVersion, target: TorchVersion) -> TorchVersion:
+    """The release from which on a branch counts for what changed in `change`, for `is_guarded`.
+
+    Where only a test of an older release is open, newer ones run one branch of it, and older ones alone the other. What no
+    release changed is asked about as the target sees it.
+    """
+    if change is None:
+        return target
+    major, minor = (change.major, change.minor - 1) if change.minor else (change.major - 1, 999)
+    return max(min(lowest, change), TorchVersion(major, minor, 999))
 
 
 def is_dead(
@@ -91,25 +111,25 @@ def _guards(
     ancestor: ast.AST,
     lowest: TorchVersion | None,
     find: Lookup | None,
-    has: Has | None,
+    decides: Decides,
 ) -> bool:
     """Whether `child` is guarded by what stands right around it."""
-    if isinstance(child, ast.stmt) and lowest is not None and _left_before(view, child, lowest, find):
+    if isinstance(child, ast.stmt) and lowest is not None and _left_before(view, child, find, decides):
         return True
     if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-        answer = decided(view, ancestor.test, lowest or OLDEST, find, has)
+        answer = decides(ancestor.test)
         if answer is None:
             return tests_release(view, ancestor.test, find) and not _is_open_about_more(
-                view, ancestor.test, lowest, find, has
+                view, ancestor.test, find, decides
             )
         return answer is not _is_body(ancestor, child)
     if isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
-        if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
+        if any(caught(handler) & ABSENT_NAME for handler in ancestor.handlers) and _tries_name(child):
             return True
         return _only_names(child) and any(map(catches_anything, ancestor.handlers))
-    return (isinstance(ancestor, ast.ExceptHandler) and _catches_missing_name(ancestor)) or _is_fallback(
-        view, ancestor, child
-    )
+    if isinstance(ancestor, ast.ExceptHandler):
+        return bool(caught(ancestor) & ABSENT_NAME)
+    return _is_fallback(view, ancestor, child)
 
 
 def _only_names(statement: ast.AST) -> bool:
@@ -122,7 +142,7 @@ def _only_names(statement: ast.AST) -> bool:
     return isinstance(statement, (ast.Import, ast.ImportFrom))
 
 
-def _left_before(view: ModuleView, statement: ast.stmt, lowest: TorchVersion, find: Lookup | None) -> bool:
+def _left_before(view: ModuleView, statement: ast.stmt, find: Lookup | None, decides: Decides) -> bool:
     """Whether an earlier statement of the same block leaves it, depending on a comparison with torch's release."""
     for earlier in view.block(statement):
         if earlier is statement:
@@ -130,8 +150,8 @@ def _left_before(view: ModuleView, statement: ast.stmt, lowest: TorchVersion, fi
         if not isinstance(earlier, ast.If) or earlier.orelse or not isinstance(earlier.body[-1], _LEAVES):
             continue
         if compares_release(view, earlier.test, find):
-            answer = decided(view, earlier.test, lowest, find)
-            if answer or (answer is None and not _is_open_about_more(view, earlier.test, lowest, find)):
+            answer = decides(earlier.test)
+            if answer or (answer is None and not _is_open_about_more(view, earlier.test, find, decides)):
                 return True
     return False
 
@@ -182,25 +202,18 @@ def _is_body(choice: ast.If | ast.IfExp, child: ast.AST) -> bool:
     return any(child is part for part in body)
 
 
-def _is_open_about_more(
-    view: ModuleView, test: ast.expr, lowest: TorchVersion | None, find: Lookup | None, has: Has | None = None
-) -> bool:
-    """Whether all that `test` asks about releases is decided from `lowest` on, and it is open for other reasons."""
+def _is_open_about_more(view: ModuleView, test: ast.expr, find: Lookup | None, decides: Decides) -> bool:
+    """Whether all that `test` asks about releases is decided, and it is open for other reasons."""
     parts = test.values if isinstance(test, ast.BoolOp) else []
-    return bool(parts) and not any(
-        tests_release(view, part, find) and decided(view, part, lowest or OLDEST, find, has) is None for part in parts
-    )
+    return bool(parts) and not any(tests_release(view, part, find) and decides(part) is None for part in parts)
 
 
 def is_last_resort_for(view: ModuleView, node: ast.AST, names: frozenset[str]) -> bool:
     """Whether `node` runs only where a `try` that looks one of `names` up has failed, with whatever error."""
-    for ancestor in view.ancestors(node):
-        parent = view.parent(ancestor)
-        if isinstance(ancestor, ast.ExceptHandler) and isinstance(parent, ast.Try) and catches_anything(ancestor):
-            tried = {id(child) for statement in parent.body for child in walk(statement)}
-            if any(id(use.node) in tried for use in view.uses(names)):
-                return True
-    return False
+    if next(failed_before(view, node), None) is None:
+        return False
+    new = {id(use.node) for use in view.uses(names)}
+    return stands_in_for(view, node, lambda part: id(part) in new)
 
 
 def is_fallback_import(view: ModuleView, binding: Binding) -> bool:
@@ -218,14 +231,7 @@ def _try_around(view: ModuleView, node: ast.AST) -> ast.Try | None:
     around = view.parent(parent) if isinstance(parent, ast.ExceptHandler) else parent
     if not isinstance(around, ast.Try):
         return None
-    caught = any(_catches_missing_name(handler) or catches_anything(handler) for handler in around.handlers)
-    return around if caught else None
-
-
-def catches_anything(handler: ast.ExceptHandler) -> bool:
-    """Whether `handler` takes every error."""
-    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(kind is None or (isinstance(kind, ast.Name) and kind.id in _ANY_ERROR) for kind in types)
+    return around if any(may_be_for(handler, ABSENT_NAME) for handler in around.handlers) else None
 
 
 def tests_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) -> bool:
@@ -256,11 +262,6 @@ def _asks_another(view: ModuleView, node: ast.AST) -> bool:
         if found is not None and found.name.endswith(".__version__")
     ]
     return bool(homes) and not any(home.startswith(("torch", "functorch", "triton")) for home in homes)
-
-
-def _catches_missing_name(handler: ast.ExceptHandler) -> bool:
-    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(isinstance(kind, ast.Name) and kind.id in _FALLBACK_ERRORS for kind in types)
 
 
 def _tries_name(statement: ast.AST) -> bool:

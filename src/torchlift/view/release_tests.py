@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from operator import eq, ge, gt, le, lt, ne
 from typing import Literal, TypeAlias
 
 from torchlift.lazy_pattern import lazy_pattern
@@ -27,6 +28,14 @@ Lookup: TypeAlias = Callable[[str, str], tuple[ModuleView, Binding] | None]
 Has: TypeAlias = Callable[[str], bool | None]
 """Whether the torch that a project moves to has a name; None where nobody knows."""
 
+_COMPARED: Mapping[type[ast.cmpop], Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
+    ast.GtE: ge,
+    ast.Gt: gt,
+    ast.LtE: le,
+    ast.Lt: lt,
+    ast.Eq: eq,
+    ast.NotEq: ne,
+}
 _MIRRORED = {ast.GtE: ast.LtE, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.Lt: ast.Gt}
 
 _Precision = Literal["release", "text", "pair", "major", "minor"]
@@ -34,9 +43,12 @@ _Precision = Literal["release", "text", "pair", "major", "minor"]
 
 
 class _Place:
-    """Where an expression stands: its file, how other files are found, what a call gives to the parameters around it."""
+    """Where an expression stands: its file, how other files are found, what a call gives to the parameters around it.
 
-    __slots__ = ("find", "given", "has", "view")
+    `only` is whether one release is asked about alone, and not those after it.
+    """
+
+    __slots__ = ("find", "given", "has", "only", "view")
 
     def __init__(
         self,
@@ -44,8 +56,13 @@ class _Place:
         find: Lookup | None,
         has: Has | None = None,
         given: Mapping[str, ast.expr] | None = None,
+        only: bool = False,
     ) -> None:
-        self.view, self.find, self.has, self.given = view, find, has, given or {}
+        self.view, self.find, self.has, self.given, self.only = view, find, has, given or {}, only
+
+    def at(self, view: ModuleView, given: Mapping[str, ast.expr] | None = None) -> _Place:
+        """A place in another file, or in a function of this one."""
+        return _Place(view, self.find, self.has, given, self.only)
 
     def written(self, node: ast.expr) -> ast.expr | None:
         """A constant, or the tuple of constants, that `node` is or that a parameter was given."""
@@ -68,7 +85,7 @@ class _Place:
         found = self.defined(node)
         if found is None or found[1].kind != "assign" or found[1].value is None:
             return None
-        return (self if found[0] is self.view else _Place(found[0], self.find, self.has)), found[1].value
+        return (self if found[0] is self.view else self.at(found[0])), found[1].value
 
     def called(self, call: ast.Call) -> tuple[_Place, ast.FunctionDef] | None:
         """The function of the project that a call runs, with what it is given; None where that is not plain."""
@@ -76,18 +93,24 @@ class _Place:
         if found is None or not isinstance(found[1].node, ast.FunctionDef):
             return None
         given = arguments(found[1].node, call, self.written)
-        return (_Place(found[0], self.find, self.has, given), found[1].node) if given is not None else None
+        return (self.at(found[0], given), found[1].node) if given is not None else None
 
 
 def decided(
-    view: ModuleView, test: ast.expr, lowest: TorchVersion, find: Lookup | None = None, has: Has | None = None
+    view: ModuleView,
+    test: ast.expr,
+    lowest: TorchVersion,
+    find: Lookup | None = None,
+    has: Has | None = None,
+    *,
+    only: bool = False,
 ) -> bool | None:
-    """What a condition is for every torch from `lowest` on; None if that depends on more, or was not understood.
+    """What a condition is for every torch from `lowest` on, or with `only` for that one; None if that depends on more, or was not understood.
 
     Functions and constants of the project are read where they are defined, in other files too where `find` finds them;
     questions for a name are answered where `has` does.
     """
-    return _decided(_Place(view, find, has), test, lowest, _STEPS)
+    return _decided(_Place(view, find, has, only=only), test, lowest, _STEPS)
 
 
 def compares_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) -> bool:
@@ -151,7 +174,7 @@ def _helped(at: _Place, call: ast.Call, lowest: TorchVersion, steps: int) -> boo
     known = known_helper(at.view.certain_name(call.func), call)
     if known is not None:
         release = _release(at, known[1])
-        return _ordered(tuple(lowest), known[0](), release) if release is not None else None
+        return _ordered(tuple(lowest), known[0](), release, at.only) if release is not None else None
     inside = at.called(call)
     if inside is None:
         return None
@@ -163,6 +186,8 @@ def _begins(at: _Place, version: ast.expr, prefix: str, lowest: TorchVersion) ->
     if _RELEASE.match(prefix.rstrip(".")) is None or _asked(at, version, _STEPS) not in {"release", "text"}:
         return None
     release = tuple(map(int, prefix.rstrip(".").removeprefix("v").split(".")))
+    if at.only:
+        return f"{lowest}.0".startswith(prefix)
     return False if tuple(lowest)[: len(release)] > release else None
 
 
@@ -171,21 +196,24 @@ def _compared(at: _Place, left: ast.expr, operator: ast.cmpop, right: ast.expr, 
     if precision is None and release is None:
         precision, release = _asked(at, right, _STEPS), _release(at, left)
         operator = _MIRRORED.get(type(operator), type(operator))()
-    if precision in {None, "text", "minor"} or release is None:
+    if precision in {None, "text"} or (precision == "minor" and not at.only) or release is None:
         return None
     bound: tuple[int, ...] = tuple(lowest)
     if precision != "release":
-        kept = 1 if precision == "major" else 2
-        if len(release) > kept:
+        first, end = {"major": (0, 1), "minor": (1, 2)}.get(precision, (0, 2))
+        if len(release) > end - first:
             return None
-        bound = bound[:kept]
-    return _ordered(bound, operator, release)
+        bound = bound[first:end]
+    return _ordered(bound, operator, release, at.only)
 
 
-def _ordered(bound: tuple[int, ...], operator: ast.cmpop, release: tuple[int, ...]) -> bool | None:
-    """What a comparison with `release` is from `bound` on."""
+def _ordered(bound: tuple[int, ...], operator: ast.cmpop, release: tuple[int, ...], only: bool) -> bool | None:
+    """What a comparison with `release` is from `bound` on, or with `only` for that alone."""
     width = max(len(bound), len(release))
     low, asked = (numbers + (0,) * (width - len(numbers)) for numbers in (bound, release))
+    if only:
+        compare = _COMPARED.get(type(operator))
+        return compare(low, asked) if compare is not None else None
     match operator:
         case ast.GtE() | ast.Lt() if low >= asked:
             return isinstance(operator, ast.GtE)
@@ -206,7 +234,7 @@ def _asked(at: _Place, node: ast.expr, steps: int) -> _Precision | None:
         case ast.Name():
             found = at.value(node)
             if found is None:
-                return _unpacked(at, node, steps - 1)
+                return _unpacked(at, node, steps - 1, _numbers)
             return _asked(*found, steps - 1)
         case ast.Attribute(value=inner, attr="release"):
             return _asked(at, inner, steps)
@@ -218,8 +246,12 @@ def _asked(at: _Place, node: ast.expr, steps: int) -> _Precision | None:
             func=ast.Name(id="int"),
             args=[ast.Subscript(value=numbers, slice=ast.Constant(value=0 | 1) as index)],
             keywords=[],
-        ):
-            return _part(index.value == 1) if _is_split(at, numbers, ".", steps) else None
+        ) if _is_split(at, numbers, steps):
+            return _part(index.value == 1)
+        case ast.Call(func=ast.Name(id="int"), args=[ast.Name() as part], keywords=[]):
+            return _unpacked(at, part, steps - 1, _is_split)
+        case ast.Call(func=ast.Name(id="int"), args=[ast.Subscript(slice=ast.Constant(value=0)) as first], keywords=[]):
+            return "major" if _asked(at, first, steps) == "major" else None  # `int(torch.__version__[0])`
         case ast.Subscript(value=numbers, slice=ast.Constant(value=0 | 1) as index) if _numbers(at, numbers, steps):
             return _part(index.value == 1)
         case ast.Tuple(elts=[major, minor]):
@@ -228,7 +260,13 @@ def _asked(at: _Place, node: ast.expr, steps: int) -> _Precision | None:
         case ast.Call(func=ast.Name(id="tuple"), args=[numbers], keywords=[]):
             return "pair" if _numbers(at, numbers, steps) else None
         case ast.Subscript(value=inner, slice=ast.Constant(value=0)):
-            return "text" if _is_split(at, inner, "+", steps) else None
+            return (
+                "text"
+                if _is_split(at, inner, steps, "+")
+                else "major"
+                if _asked(at, inner, steps) == "release"
+                else None
+            )
         case ast.Call(func=ast.Name() | ast.Attribute(), args=[inner], keywords=[]) if _parses(node):
             return "release" if _asked(at, inner, steps) in {"release", "text"} else None
         case ast.Call(args=[], keywords=[]) if (inside := at.called(node)) is not None:
@@ -244,18 +282,20 @@ def _part(is_second: bool) -> _Precision:
     return "minor" if is_second else "major"
 
 
-def _unpacked(at: _Place, name: ast.Name, steps: int) -> _Precision | None:
+def _unpacked(
+    at: _Place, name: ast.Name, steps: int, holds: Callable[[_Place, ast.expr, int], bool]
+) -> _Precision | None:
     """The same for a variable that is one of several: `MAJOR, MINOR = map(int, torch.__version__.split(".")[:2])`."""
     found = at.defined(name)
     if found is None or found[1].kind != "target" or steps < 0:
         return None
-    binding, at = found[1], _Place(found[0], at.find)
+    binding, at = found[1], at.at(found[0])
     match at.view.statement(binding.node):
         case ast.Assign(targets=[ast.Tuple(elts=elements)], value=value):
             index = next((at for at, element in enumerate(elements[:2]) if element is binding.node), None)
             if index is None or any(isinstance(element, ast.Starred) for element in elements[:index]):
                 return None
-            return _part(index == 1) if _numbers(at, value, steps) else None
+            return _part(index == 1) if holds(at, value, steps) else None
     return None
 
 
@@ -281,9 +321,7 @@ def _numbers(at: _Place, node: ast.expr, steps: int) -> bool:
             return _numbers(*found, steps - 1)
         case _:
             return False
-    if isinstance(parts, ast.Subscript) and ast.unparse(parts.slice) in {":2", ":3", "0:2"}:
-        parts = parts.value
-    return _is_split(at, parts, ".", steps)
+    return _is_split(at, parts, steps)
 
 
 def _parses(call: ast.Call) -> bool:
@@ -291,9 +329,15 @@ def _parses(call: ast.Call) -> bool:
     return "version" in name.lower() or name == "parse"
 
 
-def _is_split(at: _Place, node: ast.expr, mark: str, steps: int) -> bool:
-    """Whether `node` is torch's version, split at `mark`."""
+def _is_split(at: _Place, node: ast.expr, steps: int, mark: str = ".") -> bool:
+    """Whether `node` is torch's version, split at `mark`, or the first parts of that."""
     match node:
+        case ast.Subscript(
+            value=inner, slice=ast.Slice(lower=None | ast.Constant(value=0), upper=ast.Constant(value=2 | 3))
+        ):
+            return _is_split(at, inner, steps, mark)
+        case ast.Name() if steps > 0 and (found := at.value(node)) is not None:
+            return _is_split(*found, steps - 1, mark)
         case ast.Call(func=ast.Attribute(value=inner, attr="split"), args=[ast.Constant(value=split_at), *_]) if (
             split_at == mark
         ):

@@ -30,7 +30,9 @@ def found(folder: Path, code: str, text: str, target: str = "2.15", low: str | N
     (folder / "file.py").write_text(text, encoding="utf-8")
     project = Project(folder, ["file.py"])
     settings = Settings(TorchVersion.parse(target), TorchVersion.parse(low or target))
-    checked = Dispatcher([all_rules()[code]]).check(project, project.parse("file.py"), settings)
+    rule = all_rules()[code]
+    asked = [rule] if rule.since is None or rule.since <= settings.target else []
+    checked = Dispatcher(asked).check(project, project.parse("file.py"), settings)
     assert not checked.failures
     return list(checked.findings)
 
