@@ -77,7 +77,16 @@ RULE = Rule(
             "container & torch",
             "apptainer & torch",
         ),
-        *("pytorch/pytorch", "nvidia/pytorch & -py3", "FROM & install", "FROM & pt", "image & :pt", "docker & :pt"),
+        *(
+            "pytorch/pytorch",
+            "nvidia/pytorch & -py3",
+            "FROM & install",
+            "FROM & pt",
+            "image & :pt",
+            "docker & :pt",
+            "newTag & torch",
+            "repository & torch",
+        ),
     ),
     text_kinds=NAMING,
     sources=(
@@ -95,7 +104,7 @@ _COMPILES = lazy_pattern(
 )
 
 _GIVEN = lazy_pattern(
-    r"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+)?[\"']?\w+[\"']?[ \t]*[:=][ \t]*[\"']?(?P<image>(?:[\w.-]+/)*nvidia/cuda:[\w.${}-]+)",
+    r"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+)?[\"']?\w+[\"']?[ \t]*[:?]?=?[ \t]*[\"']?(?P<image>(?:[\w.-]+/)*nvidia/cuda:[\w.${}-]+)",
     re.MULTILINE,
 )
 # What is copied or run bears its name, and says more of it elsewhere.
@@ -113,7 +122,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     target = target_line(context.settings.target)
     images = read_images(view)
     taken = {image.span for image in images}
-    for match in _GIVEN.finditer(view.code) if view.kind != "dockerfile" and "torch" in view.code else ():
+    for match in _GIVEN.finditer(view.code) if view.kind != "dockerfile" and "torch" in view.code.lower() else ():
         span = Span(*match.span("image"))
         image = filled_image(view, match["image"], span) or image_named(match["image"], span)
         if image is not None and image.compiler and span not in taken and not is_shown(view, span.start):

@@ -13,7 +13,7 @@ from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.installed.in_code import releases_in_code
+from torchlift.rules.dependencies.installed.in_code import releases_in_code, releases_of_sessions
 from torchlift.rules.dependencies.installed.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.installed.reading import NAMING, is_expectation, sets_of
 from torchlift.rules.dependencies.moves.bound_packages import bound_beside
@@ -42,7 +42,16 @@ RULE = Rule(
     ),
     targets=(),
     check=nothing,
-    triggers=("install & torch=={", "pip & torch=={", "packages & torch=={"),
+    triggers=(
+        *(
+            "install & torch=={",
+            "pip & torch=={",
+            "packages & torch=={",
+            "pip & torch==$",
+            "pip & whl/torch-",
+            "nox & torch",
+        ),
+    ),
     text_triggers=(
         *(
             "ARG & TORCH",
@@ -63,6 +72,7 @@ RULE = Rule(
             "PYTORCH",
             "torch_version",
             "TORCH",
+            *("torch: ", 'torch": ', "matrix & torch"),
         ),
     ),
     text_kinds=NAMING,
@@ -105,7 +115,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
 def whole(context: Context) -> Iterator[Finding]:
     """Releases in code that makes requirements with them."""
     view, target = context.view, target_line(context.settings.target)
-    for value in releases_in_code(view) if not is_test_file(view.path) else ():
+    for value in [*releases_in_code(view), *releases_of_sessions(view)] if not is_test_file(view.path) else ():
         if _line(value) < target:
             help = _by_hand([value], release_of(context.settings) or spelled(target))
             yield Finding("TL310", view.path, value.span, _message(value, target), Severity.INFO, help)

@@ -10,7 +10,8 @@ from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.setup_file import string_place
 from torchlift.dependencies.version_values import VersionValue
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.source import SourceText
+from torchlift.source import SourceText, Span
+from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView
 from torchlift.view.text import TextView
 from torchlift.view.walk import walk
@@ -27,8 +28,11 @@ _ASKS = lazy_pattern(
 _KEEPS_OUT = lazy_pattern(
     r"(?:^|_)(?:not|no|bad|skip|exclude[sd]?|incompatible|old|broken|blocked|banned|without)(?:_|$)", re.IGNORECASE
 )
-_MADE = lazy_pattern(r"(?<![\w-])torch==\$?\{(?P<name>[A-Za-z_]\w*)\}")
-_RELEASE = lazy_pattern(r"\d+\.\d+(?:\.\d+)?")
+_MADE = lazy_pattern(r"(?<![\w-])torch(?:==|-(?=[^\n]*\.html))(?:\$?\{|\$)(?P<name>[A-Za-z_]\w*)\}?")
+_RELEASE = lazy_pattern(r"(\d+\.\d+(?:\.\d+)?)(?:\+\w+)?")
+_OF_TORCH = lazy_pattern(r"(?:\w+_)?(?:py)?torch(?:_?ver(?:sion)?s?)?", re.IGNORECASE)
+_IN_LIST = lazy_pattern(r"(?P<release>\d+\.\d+(?:\.\d+)?)\Z")
+_PIN_IN_LIST = lazy_pattern(r"(?<![\w-])torch(?:===?|~=|<=?)(?P<release>\d+\.\d+(?:\.\d+)?)")
 _OTHERS_READ = frozenset({"setup.py", "noxfile.py"})
 
 
@@ -81,8 +85,40 @@ def releases_in_code(view: ModuleView) -> list[VersionValue]:
         ):
             continue
         place, name = string_place(view.source, node.value), node.targets[0].id
-        if place is not None and _RELEASE.fullmatch(view.source.slice(place)):
-            found.append(VersionValue("torch", name, view.source.slice(place), place, listed=False, use=uses[name]))
+        release = _RELEASE.fullmatch(view.source.slice(place)) if place is not None else None
+        if place is not None and release is not None:
+            span = Span(place.start, place.start + len(release[1]))
+            found.append(VersionValue("torch", name, release[1], span, listed=False, use=uses[name]))
+    return found
+
+
+def releases_of_sessions(view: ModuleView) -> list[VersionValue]:
+    """The newest release of torch in each list that sessions of nox are made for: `parametrize("torch", ["2.1", "2.5"])`, a list of such a
+    name, requirements in the strings of one."""
+    found = []
+    for node in walk(view.tree) if view.path.rpartition("/")[2] == "noxfile.py" else ():
+        match node:
+            case ast.Call(func=ast.Attribute(attr="parametrize"), args=[ast.Constant(value=str(name)), listed, *_]):
+                made = True
+            case ast.Assign(targets=[ast.Name(id=name)], value=listed):
+                made = False
+            case _:
+                continue
+        if not isinstance(listed, (ast.List, ast.Tuple)):
+            continue
+        of_torch = _OF_TORCH.fullmatch(name) is not None
+        if not (made or of_torch):
+            continue
+        releases = []
+        for item in walk(listed):
+            text = item.value if isinstance(item, ast.Constant) and isinstance(item.value, str) else ""
+            place = string_place(view.source, item) if isinstance(item, ast.expr) and text else None
+            said = _IN_LIST.match(text) if of_torch else _PIN_IN_LIST.search(text)
+            if said is not None and place is not None:
+                start = place.start + said.start("release")
+                span = Span(start, start + len(said["release"]))
+                releases.append(VersionValue("torch", name, said["release"], span, listed=True))
+        found += sorted(releases, key=lambda one: TorchVersion.parse(one.value))[-1:]
     return found
 
 

@@ -79,6 +79,9 @@ def pythons_for(view: TextView, item: PinSet, place: Span) -> list[AskedPython]:
     found = [python for pin in item.python if (python := required(pin)) is not None]
     if view.kind == "yaml" and not (item.conda and item.named("python")):
         found += _of_job(view, place)
+        found += [
+            python for image in read_images(view) if image.kind != "python" and (python := of_stage(view, image, place))
+        ]
     elif view.kind == "dockerfile" and not item.conda:
         found += [python for image in read_images(view) if (python := of_stage(view, image, place)) is not None]
     elif view.path.rpartition("/")[2] in NAMES:
@@ -113,9 +116,11 @@ def _exact(pin: Pin) -> AskedPython | None:
 
 
 def of_stage(view: TextView, image: ImageLine, place: Span) -> AskedPython | None:
-    """The Python of the stages that are built on an image, where a place stands in one of them: that of the image, or the one that
-    its system's packages install."""
-    spans = stage_spans(view, image) if image.stage >= 0 else []
+    """The Python of the stages that are built on an image, or of its job, where a place stands in one of them: that of the image, or the
+    one that its system's packages install."""
+    spans = (
+        [] if image.stage < 0 else stage_spans(view, image) if view.kind == "dockerfile" else [job_of(view, image.span)]
+    )
     if not any(span.contains(place) for span in spans):
         return None
     if image.kind == "python":

@@ -47,7 +47,7 @@ _ENVIRONMENT = lazy_pattern(
     r"\benv (?:create|update)\b[^\n]* (?:-f|--file)[ =](?:\$\{?(?P<variable>\w+)\}?|(?P<path>\S+\.ya?ml))"
 )
 _OF_PROJECT = lazy_pattern(
-    r"\b(?:env (?:create|update)|uv sync|uv run|poetry install|pdm (?:install|sync)|pip3? install[^\n]* \.(?:\[[\w,-]+\])?(?=\s|$))"
+    r"\b(?:env (?:create|update)|uv sync|uv run|poetry install|pdm (?:install|sync)|pip3? install[^\n]* (?:\.{1,2}/?|/[\w./-]+)(?:\[[\w,-]+\])?(?=\s|$))"
 )
 _SCRIPT = lazy_pattern(r"(?<![\w.${}/:-])[\w./-]+\.(?:sh|bash)\b")
 _MOST_INCLUDED = 50

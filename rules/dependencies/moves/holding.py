@@ -19,7 +19,7 @@ from torchlift.source import UnreadableSource
 from torchlift.versions import TorchVersion
 from torchlift.view.text import SCRIPTS, TextView, read_text, text_kind
 
-_UPPER = frozenset({"==", "===", "<", "<=", "~="})
+_UPPER = frozenset({"=", "==", "===", "<", "<=", "~="})
 _SAY_NOTHING = {None, "markdown", "lock", "cpp", "cmake"}
 _WITH_COMMANDS = SCRIPTS | {"batch", "powershell"}
 _HELD_IN_TEXT = lazy_pattern(
@@ -54,10 +54,12 @@ def holds(pin: Pin, target: Line) -> bool:
         return not any(
             allows(pin.specifier, version) for version in (*later, f"{target[0]}.{target[1] + 1}.0", "2.99.0")
         )
-    if pin.name not in COMPANIONS or pin.notation == "conda":
+    if pin.name not in COMPANIONS:
         return False
     oldest = line_in(known_releases(pin.name)[0])
     if any(clause.operator in _UPPER and line_in(clause.version) < oldest for clause in pin.clauses):
+        return True
+    if any(clause.operator == "<" and line_in(clause.version) == oldest for clause in pin.clauses):
         return True
     return not can_go_together(f">={spelled(target)}", pin.name, pin.specifier)
 

@@ -15,7 +15,7 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view.text import TextKind, TextView
 
-_QUOTED = r"""(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"';&|#)}\]]+))"""
+_QUOTED = r"""(?:"([^"\r\n]*)"|'([^'\r\n]*)'|((?:\$\{[^{}\s"']*\}|[^\s"';&|#)}\]])+))"""
 _INSTRUCTION = lazy_pattern(r"^[ \t]*(?:ARG|ENV)[ \t]+(?P<rest>.+)", re.IGNORECASE | re.MULTILINE)
 _PAIR = lazy_pattern(r"(?<![\w.-])([\w.-]+)[ \t]*=[ \t]*" + _QUOTED)
 _OLD_ENV = lazy_pattern(r"([\w.-]+)[ \t]+" + _QUOTED + r"[ \t]*\Z")
@@ -31,6 +31,11 @@ _PLAIN: dict[TextKind, re.Pattern[str]] = {
 _HCL = lazy_pattern(r"""\bvariable[ \t]+"([\w-]+)"\s*\{[^{}]*?\bdefault[ \t]*=[ \t]*"([^"\r\n]*)()()\"""")
 # An item of a list that names the environment of a job or of a build; packages of conda are written in small letters.
 _ENVIRONMENT = lazy_pattern(r"(?<![\w.$/-])([A-Z][A-Z0-9_]*)=(?!=)" + _QUOTED)
+_HATCH = lazy_pattern(
+    r"^\[\[(?:tool\.hatch\.)?envs\.[^\]\n]*\bmatrix\]\][^\n]*\n(?P<rows>(?:(?!\[)[^\n]*(?:\n|\Z))*?(?=\[|\Z))",
+    re.MULTILINE,
+)
+_TOML_LIST = lazy_pattern(r"^(?P<name>[\w-]+)[ \t]*=[ \t]*\[(?P<values>[^\[\]]*)\]", re.MULTILINE)
 _JSON = lazy_pattern(r"\$\{\{\s*fromJSON\(\s*'(?P<list>\[[^\[\]]*\])'\s*\)\s*\}\}", re.IGNORECASE)
 _KEY = lazy_pattern(
     r"^(?P<indent>[ \t]*)(?P<item>-[ \t]+)?[\"']?(?P<name>\w(?:[\w. -]*\w)?)[\"']?[ \t]*:(?:[ \t]+(?P<value>\S.*))?$"
@@ -79,6 +84,8 @@ def assignments(view: TextView) -> tuple[Assignment, ...]:
         found += _yaml(view)
     elif (pattern := _PLAIN.get(view.kind)) is not None:
         found += [_assignment(match, 0) for match in pattern.finditer(view.code)]
+    if view.kind == "toml":
+        found += _matrices(view)
     if view.kind == "makefile":
         found += [_assignment(match, 0) for match in _HCL.finditer(view.code)]
     return tuple(sorted(dict.fromkeys(found), key=lambda item: item.span))
@@ -98,6 +105,13 @@ def excluded_lines(view: TextView) -> frozenset[int]:
         if above is not None:
             found.add(line.start)
     return frozenset(found)
+
+
+def _matrices(view: TextView) -> Iterator[Assignment]:
+    """The lists of hatch's matrices: `torch = ["2.1", "2.5"]` below `[[tool.hatch.envs.test.matrix]]`."""
+    for table in _HATCH.finditer(view.code):
+        for item in _TOML_LIST.finditer(view.code, *table.span("rows")):
+            yield from _scalars(item["name"], item["values"], item.start("values"), list_at=item.start())
 
 
 def _options(code: str) -> Iterator[Assignment]:

@@ -41,10 +41,10 @@ _SOURCES = frozenset({"-i", "--index-url", "--extra-index-url", "-f", "--find-li
 _CHANNELS = frozenset({"-c", "--channel"})
 _FILES = frozenset({"-r", "--requirement", "-c", "--constraint", "--constraints", "-f", "--file"})
 _LOOSE = lazy_pattern(
-    r"(?<![\w./$-])torch(?:vision|audio)?(?:\[\w+\])?(?:[ ]?(?:[<>~=!]=?[ ]?[\d.]+,[ ]?)*(?:===?|~=|<=?)[ ]?\d+(?:\.\d+)+(?:\+\w+)?(?![\w.]*[*$])"
+    r"(?<![\w./$-])(?:pytorch|torch(?:vision|audio)?)(?:\[\w+\])?(?:[ ]?(?:[<>~=!]=?[ ]?[\d.]+,[ ]?)*(?:===?|~=|<=?)[ ]?\d+(?:\.\d+)+(?:\+\w+)?(?![\w.]*[*$])"
     r"|(?:===?|~=|<=?)(?P<quote>[\"'])\d+(?:\.\d+)+(?:[.+-]?(?:\$\{?\w+\}?|\w+))?(?P=quote))"
 )
-_INLINE = lazy_pattern(r"(?<!`)(`{1,2})(?!`).{1,400}?(?<!`)\1(?!`)")
+_INLINE = lazy_pattern(r"(?<!`)(`{1,3})(?!`).{1,400}?(?<!`)\1(?!`)")
 _FENCE = lazy_pattern(r"^[ \t>]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)\r?$", re.MULTILINE)
 
 
@@ -91,7 +91,8 @@ def loose_pins(view: TextView, taken: Sequence[PinSet]) -> Iterator[Pin]:
         if view.kind == "toml" and view.code[span.start - 1] not in "\"'":
             continue  # prose
         text = match[0].replace(match["quote"], "") if match["quote"] else match[0]
-        pin = None if any(other.overlaps(span) for other in spans) else read_pin(text, span.start)
+        taken_already = any(other.overlaps(span) for other in spans)
+        pin = None if taken_already else read_pin(text, span.start, "conda" if text.startswith("pytorch") else "pip")
         if pin is not None:
             yield replace(pin.at(span) if match["quote"] else pin, opaque=True)
 

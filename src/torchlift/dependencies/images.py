@@ -21,6 +21,9 @@ from torchlift.source import Span
 from torchlift.view.text import TextView
 
 _FROM = lazy_pattern(r"^\s*FROM:?\s+(?:--platform=\S+\s+)?[\"']?(?P<image>[^\s\"']+)", re.IGNORECASE)
+_TAGGED = lazy_pattern(
+    r"[ \t]*(?P<dash>-[ \t]+)?(?P<key>[\w.-]+)[ \t]*:(?:[ \t]+(?P<quote>[\"']?)(?P<value>[^\s\"'{}]*)(?P=quote))?[ \t]*(?=\Z|#)"
+)
 _STAGE = lazy_pattern(r"[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<name>\S+))?", re.IGNORECASE)
 _YAML = lazy_pattern(
     r"(?:^|[\s{,-])[\"']?(?:image|image_id|base_image|container|name)[\"']?\s*:\s*[\"']?(?:docker:)?(?:\$\{\w+:?-)?(?P<image>[^\s\"'},]+)"
@@ -36,6 +39,8 @@ _NIGHTLY = lazy_pattern(
 )
 _NGC = lazy_pattern(rf"{_HUB}nvidia/pytorch:(?P<tag>\d\d\.\d\d)(?:\.\d+)?-py3\b")
 _FILLED = lazy_pattern(r"\$\{?(?P<name>\w+)(?::-[^}]*)?\}?")
+_MOST_STEPS = 3
+"""How often the value of a variable is looked for in the value of another."""
 _WHOLE_TAG = lazy_pattern(r":\$\{?\w+\}?\Z")
 _PYTHON = lazy_pattern(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?(?:-[\w.-]+)?\Z")
 _CONDA = lazy_pattern(rf"{_HUB}continuumio/miniconda3:(?P<release>\d[\w.-]*)\Z")
@@ -51,7 +56,7 @@ _OF_THE_TAG = lazy_pattern(
     r"(?:^|/)(?:pytorch|(?:huggingface-)?pytorch-(?:training|inference)[\w-]*|intel-(?:extension-for|optimized)-pytorch)"
     r":v?(?P<release>(?:0\.[1-4]|1\.\d\d?|2\.\d\d?)(?:\.\d+)?)(?![A-Za-z\d.])"
 )
-_ANYWHERE = lazy_pattern(r"(?<![\w./$-])(?:docker://)?(?:\w[\w.-]*(?::\d+)?[/#])+[\w.-]+(?::[\w.-]+)?")
+_ANYWHERE = lazy_pattern(r"(?:(?<![\w./$-])|(?<=:-))(?:docker://)?(?:\w[\w.-]*(?::\d+)?[/#])+[\w.-]+(?::[\w.-]+)?")
 _NAMES_TORCH = lazy_pattern(r"torch|[-_:.]pth?[-_]?\d", re.IGNORECASE)
 
 
@@ -89,6 +94,8 @@ def read_images(view: TextView) -> list[ImageLine]:
     torch that stand anywhere else."""
     pattern = {"dockerfile": _FROM, "yaml": _YAML}.get(view.kind)
     found = list(_images(view, pattern)) if pattern else []
+    if view.kind == "yaml" and ("tag:" in view.code or "newTag:" in view.code):
+        found += _tagged(view)
     taken = {image.span for image in found}
     for match in _ANYWHERE.finditer(view.code) if _NAMES_TORCH.search(view.code) else ():
         if not _NAMES_TORCH.search(match[0]):
@@ -183,20 +190,53 @@ def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[ImageLine]:
                 yield image
 
 
+def _tagged(view: TextView) -> Iterator[ImageLine]:
+    """Images of Helm's values and of kustomize: a `tag` or `newTag` beside its `repository`, `newName` or `name`."""
+    keys = [match for line in view.lines if (match := _TAGGED.match(line.text)) is not None]
+    starts = [line.start for line in view.lines if _TAGGED.match(line.text) is not None]
+    for at, key in enumerate(keys):
+        if key["key"] not in {"tag", "newTag"}:
+            continue
+        column, beside = key.start("key"), {key["key"]: key["value"]}
+        for step in (-1, 1):
+            place = at
+            while not (step < 0 and keys[place]["dash"]):
+                place += step
+                if (
+                    not 0 <= place < len(keys)
+                    or keys[place].start("key") < column
+                    or (step > 0 and keys[place]["dash"])
+                ):
+                    break
+                if keys[place].start("key") == column:
+                    beside.setdefault(keys[place]["key"], keys[place]["value"])
+        names = ("repository",) if key["key"] == "tag" else ("newName", "name")
+        name = next((beside[name] for name in names if name in beside), "")
+        start = starts[at] + key.start("value")
+        image = image_named(f"{name}:{key['value']}", Span(start, start + len(key["value"])), -1)
+        if image is not None:
+            yield image
+
+
 def filled_image(view: TextView, name: str, span: Span, stage: int = -1) -> ImageLine | None:
     """The image whose name or tag has values of variables of the file, if it is one of PyTorch the one whose whole tag is one; else the
     variable has a version to exchange."""
-    used = {match["name"] for match in _FILLED.finditer(name)} if view.kind in {"dockerfile", "shell"} else set()
-    if not used:
+    if view.kind not in {"dockerfile", "shell"} or _FILLED.search(name) is None:
         return None
-    from torchlift.dependencies.assignments import assignments  # few names have variables in them
+    from torchlift.dependencies.assignments import Assignment, assignments  # few names have variables in them
 
     # A FROM sees what ARG says above all of them
     first = stages(view)[0] if view.kind == "dockerfile" else span.start
-    given = {item.name: item for item in reversed(assignments(view)) if item.name in used and item.span.start < first}
-    if given.keys() != used:
-        return None
-    image = image_named(_FILLED.sub(lambda match: given[match["name"]].value, name), span, stage)
+    above = {item.name: item for item in reversed(assignments(view)) if item.span.start < first}
+    given: dict[str, Assignment] = {}
+    filled = name
+    for _ in range(_MOST_STEPS):
+        used = {match["name"] for match in _FILLED.finditer(filled)}
+        if not used <= above.keys():
+            return None
+        given |= {one: above[one] for one in used}
+        filled = _FILLED.sub(lambda match: above[match["name"]].value, filled)
+    image = image_named(filled, span, stage) if "$" not in filled else None
     whole = image is not None and image.kind == "torch" and _WHOLE_TAG.search(name) is not None
     if image is None or (image.kind == "torch" and not whole):
         return None

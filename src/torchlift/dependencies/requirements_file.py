@@ -17,6 +17,8 @@ _OPTION = lazy_pattern(
     r"\s*(?P<name>--index-url|-i|--extra-index-url|--find-links|-f|--requirement|-r|--constraint|-c)(?:[ \t]*=[ \t]*|[ \t]+|(?<=-[ircf]))"
     r"[\"']?(?P<value>[^\s\"']+)"
 )
+# `conda list --export` writes such lines.
+_OF_CONDA = lazy_pattern(r"[\w.-]+=\w[\w.!+*]*(?:=[\w.*]+)?")
 _FILES = frozenset({"-r", "-c", "--requirement", "--constraint"})
 _SEVERAL = lazy_pattern(r"\s*[\w.-]+==[^\s;#]+(?:\s+[\w.-]+==[^\s;#]+)+\s*")
 _WORD = lazy_pattern(r"\S+")
@@ -49,7 +51,12 @@ def take_line(found: PinSet, text: str, start: int, group: str = "", *, conditio
     several = _SEVERAL.fullmatch(body)
     parts = [(match[0], match.start()) for match in _WORD.finditer(body)] if several else [(body, 0)]
     for part, offset in parts:
-        pin = read_pin(part, start + offset, group=group, hashed="--hash" in text)
+        listed = _OF_CONDA.fullmatch(part.strip()) is not None
+        pin = (
+            read_pin(part.strip(), start + offset + len(part) - len(part.lstrip()), "conda", group)
+            if listed
+            else read_pin(part, start + offset, group=group, hashed="--hash" in text)
+        )
         if pin is not None:
             # pip takes one requirement a line: what reads several is somebody's own
             pin = replace(pin, opaque=pin.opaque or several is not None)

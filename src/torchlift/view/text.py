@@ -69,7 +69,8 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
     (
         "requirements",
         r"(?:[^/]*[-_.])?(?:requirements?|constraints?|reqs)(?:[-_.][^/]*)?\.(?:txt|in)"
-        r"|(?:requirements?|constraints?|reqs)/[^/]+\.(?:txt|in)",
+        r"|(?:requirements?|constraints?|reqs)/[^/]+\.(?:txt|in)"
+        r"|(?:[^/]*[-_.])?(?:env(?:ironment)?|conda|packages|pip|freeze|spec[-_]?(?:file|list)|deps|dependencies)(?:[-_.][^/]*)?\.txt",
     ),
     ("toml", r"(?:pyproject|uv|pixi|tox|hatch)\.toml|Pipfile"),
     ("ini", r"setup\.cfg|tox\.ini"),

@@ -90,6 +90,61 @@ COPIED = "# Copied from another file, so that pip-compile can resolve it\ntorch=
         ("a.py", 'import ray\n\nENV = {"pip": ["numpy", "torch==2.3.1"]}\n', [("TL309", 3)]),
         ("a.py", 'KNOWN = ["numpy", "torch==2.3.1"]  # pip\n', []),
         ("a.py", '# /// script\n# dependencies = [\n#     "torch==2.3.1",\n# ]\n# ///\n', [("TL309", 3)]),
+        ("run.sh", 'IMAGE="${IMAGE:-nvcr.io/nvidia/pytorch:25.01-py3}"\n', [("TL302", 1)]),
+        ("a.md", "1. ```docker run nvcr.io/nvidia/pytorch:20.11-py3```\n", [("TL302", 1)]),
+        (
+            "Makefile",
+            "BASE_IMAGE ?= 'nvidia/cuda:11.3.1-devel-ubuntu20.04'\nPYTORCH_VERSION := 1.10.0\n",
+            [("TL302", 1), ("TL310", 2)],
+        ),
+        (
+            "compose.yml",
+            "args:\n  BASE: nvidia/cuda:11.3.1-devel-ubuntu20.04\n  TORCH_VERSION: 1.10.0\n",
+            [("TL302", 2), ("TL310", 3)],
+        ),
+        (
+            "Dockerfile",
+            "ARG V=12.4.0\nARG BASE=nvidia/cuda:${V}-devel-ubuntu24.04\nFROM ${BASE}\nRUN pip install torch\n",
+            [("TL302", 1)],
+        ),
+        (
+            "values.yaml",
+            'image:\n  pullPolicy: Always\n  tag: "23.10-py3"\n  repository: nvcr.io/nvidia/pytorch\n',
+            [("TL302", 3)],
+        ),
+        (
+            "kustomization.yaml",
+            "images:\n- name: a\n  newTag: 1.0\n- name: b\n  newName: pytorch/pytorch\n  newTag: 2.1.0-cuda12.1-cudnn8-devel\n",
+            [("TL302", 6)],
+        ),
+        (
+            ".gitlab-ci.yml",
+            "a:\n  image: ubuntu:22.04\n  script:\n  - apt-get install -y python3-pip\n  - pip install torch\nb:\n  image: ubuntu:18.04\n",
+            [("TL307", 2)],
+        ),
+        ("env.txt", "# platform: linux-64\npytorch=1.11.0=py3.8_cuda11.3_cudnn8.2.0_0\n", [("TL309", 2)]),
+        (
+            "environment.yml",
+            "channels:\n  - conda-forge\ndependencies:\n  - pytorch=1.10\n  - torchvision=0.11.1\n",
+            [("TL309", 4), ("TL309", 5)],
+        ),
+        ("meta.yaml", "requirements:\n  run:\n    - torchvision <0.15\n", [("TL309", 3)]),
+        ("cog.yaml", "build:\n  python_packages:\n    - pytorch==1.4.0\n", [("TL309", 3)]),
+        (
+            "pyproject.toml",
+            '[[tool.hatch.envs.test.matrix]]\ntorch = ["2.1", "2.5"]\n[other]\ntorch = ["2.1"]\n',
+            [("TL310", 2)],
+        ),
+        (
+            "noxfile.py",
+            'import nox\n\n\n@nox.parametrize("torch", ["2.1", "2.10"])\ndef a(session, torch): ...\n',
+            [("TL310", 4)],
+        ),
+        (
+            "noxfile.py",
+            'import nox\n\nTORCH_VERSIONS = ("2.1", "2.15")\nWHAT = ["torch==1.9 numpy"]\n\n\n@nox.parametrize("a", ["torch==2.1 numpy", "torch==2.7"])\ndef a(session, a): ...\n',
+            [("TL310", 7)],
+        ),
     ],
 )
 def test_it_is_told_where_it_stands(path: str, text: str, expected: list[tuple[str, int]], tmp_path: Path) -> None:
