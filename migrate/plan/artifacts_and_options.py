@@ -10,6 +10,7 @@ from torchlift.migrate.plan.counting import Found
 from torchlift.migrate.plan.report import OtherReader, PlannedArtifact, PlannedOption
 from torchlift.project import Project
 from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_readers
+from torchlift.view.text import is_document
 
 # Sources, read 2026-11-23: the documentation of actions/upload-artifact, gh release, aws s3, gsutil, az storage and hf.
 _UPLOADS = lazy_pattern(
@@ -21,7 +22,6 @@ _UPLOADS = lazy_pattern(
 _JOBS = (".github/**/*.y*ml", ".gitlab-ci.yml", ".gitlab/**/*.y*ml", ".circleci/*.y*ml", ".travis.yml")
 _STEP = 8
 """Lines of one step of a job: what is uploaded stands below the name of the action."""
-_DOCUMENTS = (".md", ".rst", ".txt", ".html", ".ipynb")
 _READING = frozenset({"TL103", "TL138"})
 _DECLARES = lazy_pattern(r"add_argument\(|\b[oO]ption\(|\bDEFINE_\w+\(|\bArgument\(")
 # `--script` alone is the path of a script more often than not.
@@ -60,7 +60,7 @@ def _uploads(project: Project, artifact: str) -> Iterator[str]:
     paths = {place.rpartition(":")[0] for word in wanted for place in project.mentions(word)}
     paths |= {path.relative_to(project.root).as_posix() for pattern in _JOBS for path in project.root.glob(pattern)}
     for path in sorted(paths):
-        if path.endswith(_DOCUMENTS):
+        if is_document(path):
             continue
         try:
             lines = project.data(path).decode("utf-8", "replace").splitlines()

@@ -54,13 +54,14 @@ RULE = Rule(
     ),
 )
 
+_OF_XLA = frozenset({"xla", "xla_pg_options"})
 _WORDS = {"around": "it stands under", "left": "some ranks have left under", "leave": "some ranks leave the loop under"}
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
-    if call is None or use.kind != "call" or "xla" in view.text(call).lower():
-        return  # groups of torch_xla are made by their members alone
+    if call is None or use.kind != "call" or _is_of_xla(view, call):
+        return
     arguments = new_group_arguments(call)
     if arguments is not None and "use_local_synchronization" in arguments:
         value = arguments["use_local_synchronization"]
@@ -92,6 +93,15 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         yield Finding("TL230", view.path, span, message, Severity.ERROR, help_text, fix)
     else:
         yield Finding("TL230", view.path, span, message, Severity.ERROR, _advice(name))
+
+
+def _is_of_xla(view: ModuleView, call: ast.Call) -> bool:
+    """Whether a call makes a group of torch_xla, which its members make alone: by its backend, its options or a name of it."""
+    parts = [part for part in walk(call) if isinstance(part, (ast.Constant, ast.Name, ast.Attribute))]
+    return any(
+        part.value in _OF_XLA if isinstance(part, ast.Constant) else view.possible_name(part).startswith("torch_xla")
+        for part in parts
+    )
 
 
 def _advice(name: str) -> str:
@@ -266,6 +276,11 @@ EXAMPLES = (
         "def worker(index, world):\n    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\n"
         "start_processes(worker, args=(4,), nprocs=4)\n",
         why="the index of a started process",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\nif dist.get_rank() < 2:\n"
+        "    group = dist.new_group([0, 1], pg_options={'xla_pg_options': {'mesh': [[0, 1]]}})\n",
+        "a group of torch_xla, which its members make alone",
     ),
     Ok(
         "import torch.distributed as dist\n\n\ndef build(world):\n    for ranks in ([0, 1], [2, 3]):\n"

@@ -21,14 +21,13 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.cpp.names import CppName, names_in
 from torchlift.source import Span, UnreadableSource
-from torchlift.view.text import TextView, text_kind
+from torchlift.view.text import TextView, is_document, text_kind
 
 AOTI = (
     "compile the program with `torch._inductor.aoti_compile_and_package(program, package_path=...)` and load it there with "
     "`AOTIModelPackageLoader` (it checks no input shapes unless AOTI_RUNTIME_CHECK_INPUTS=1)"
 )
 EXECUTORCH = "lower the program with ExecuTorch and load the .pte file there"
-_DOCUMENTS = (".md", ".rst", ".txt", ".html", ".ipynb")
 _LOADS = frozenset({"load", "import_ir_module", "import_ir_module_from_buffer"})
 _MOBILE_LOADS = frozenset({"_load_for_mobile", "mobile::_load_data"})
 _MODULES = frozenset({"Module", "script::Module", "ScriptModule", "mobile::Module"})
@@ -127,9 +126,7 @@ def foreign_readers(project: Project) -> tuple[ForeignReader, ...]:
     found = list(project.once(_cpp_readers))
     for word, places in project.places(tuple(_SIGNS)).items():
         title, advice = _SIGNS[word]
-        found += (
-            ForeignReader(place, title, advice) for place in places if not place.rpartition(":")[0].endswith(_DOCUMENTS)
-        )
+        found += (ForeignReader(place, title, advice) for place in places if not is_document(place.rpartition(":")[0]))
     return tuple(found)
 
 

@@ -21,9 +21,9 @@ from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR, Site,
 from torchlift.search.vocabulary import encoded
 from torchlift.source import Span
 from torchlift.view import ModuleView
+from torchlift.view.text import is_document
 
 _SUFFIXES = (".pt", ".pth", ".ts", ".jit", ".torchscript")
-_DOCUMENTS = (".md", ".rst", ".txt", ".ipynb")
 _FILE_NAME = lazy_pattern(r"""["']([\w./-]*\.\w+)["']""")
 
 
@@ -179,8 +179,8 @@ def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifac
         tuple(site for site in sites if site[1].role == "load"),
         tuple(site for site in sites if site[1].role == "other"),
         constants,
-        tuple(place for place in mentions if not place.rpartition(":")[0].endswith(_DOCUMENTS)),
-        tuple(place for place in mentions if place.rpartition(":")[0].endswith(_DOCUMENTS)),
+        tuple(place for place in mentions if not is_document(place.rpartition(":")[0])),
+        tuple(place for place in mentions if is_document(place.rpartition(":")[0])),
         tuple(place for place in project.once(_unknown_readers) if not _names_another(project, place, name)),
         _looked_for(project, posixpath.splitext(name)[1]),
     )
@@ -267,7 +267,7 @@ def _looked_for(project: Project, suffix: str) -> bool:
         for place in places:
             path, _, line = place.rpartition(":")
             # A file that git would now show as new is no reader.
-            if path.endswith(_DOCUMENTS) or posixpath.basename(path) == ".gitignore":
+            if is_document(path) or posixpath.basename(path) == ".gitignore":
                 continue
             if exact.search(project.data(path).split(b"\n")[int(line) - 1]):
                 return True

@@ -13,13 +13,13 @@ import ast
 from torchlift.project import Project
 from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.analysis.values.value_of import definition_of
+from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, parameter_kind
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
 _MOST_CALLS = 4
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 _IN_PLACE = (ast.Add, ast.Sub, ast.Mult, ast.Div)
-_NUMBERS = frozenset({"int", "float", "bool", "List[int]", "list[int]", "List[float]", "list[float]"})
 # Functions of torch and methods of a tensor that TorchScript treats as Python does under autocast.
 UNTOUCHED = frozenset(
     """abs all amax amin any append arange argmax argmin argsort as_tensor atan baddbmm bmm bool broadcast_to cat ceil chunk clamp clamp_max
@@ -88,19 +88,19 @@ def _is_number(view: ModuleView, node: ast.expr) -> bool:
         case ast.Name():
             binding = view.definition(node)
             if binding is not None and isinstance(binding.node, ast.arg):
-                return _type_of(view, binding.node) in _NUMBERS
+                return _kind_of(view, binding.node) in NUMBERS | {"bool"}
             if binding is not None and binding.kind == "assign" and binding.value is not None:
                 return _is_number(view, binding.value)
     return False
 
 
-def _type_of(view: ModuleView, given: ast.arg) -> str:
-    """The type of a parameter, as its annotation or a type comment says it; "" if neither does."""
-    if given.annotation is not None:
-        return view.text(given.annotation)
-    function = next((node for node in view.ancestors(given) if isinstance(node, ast.FunctionDef)), None)
+def _kind_of(view: ModuleView, given: ast.arg) -> str:
+    """The kind of a parameter, as its annotation or a type comment says it."""
+    function = view.function_of(given)
     written = comment_types(view, function) if function is not None else {}
-    return written.get(given.arg, "") if written is not None else "unknown"
+    if written is None and given.annotation is None:
+        return "unknown"
+    return parameter_kind(view, given.annotation, (written or {}).get(given.arg))
 
 
 def _may_be_number(view: ModuleView, target: ast.expr) -> bool:
@@ -117,7 +117,7 @@ def _may_be_number(view: ModuleView, target: ast.expr) -> bool:
 def _is_tensor(view: ModuleView, bound: Binding) -> bool:
     """Whether a binding is a tensor: a parameter that says nothing else, or what an operation of torch's gives."""
     if isinstance(bound.node, ast.arg):
-        return _type_of(view, bound.node) in {"", "Tensor", "torch.Tensor"}
+        return _kind_of(view, bound.node) == "tensor"
     value = bound.value if bound.kind == "assign" else None
     return isinstance(value, ast.Compare) or (
         isinstance(value, ast.Call) and view.certain_name(value.func).startswith("torch.")

@@ -43,6 +43,7 @@ SCRIPTS: frozenset[TextKind] = frozenset({"shell", "dockerfile", "yaml", "makefi
 WITH_PYTHON: frozenset[TextKind] = frozenset({"markdown", "shell", "yaml", "dockerfile", "makefile"})
 """Kinds in which Python may stand: the blocks of a page, what a command hands to `python -c`."""
 
+_PROSE = ("md", "mdx", "markdown", "rst")
 _NAMES: tuple[tuple[TextKind, str], ...] = (
     (
         "lock",
@@ -76,7 +77,7 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
     ("ini", r"setup\.cfg|tox\.ini"),
     ("cmake", r"CMakeLists\.txt|.+\.cmake"),
     # A list of changes names old releases for ever.
-    ("markdown", r"(?!(?i:change|history|news|release))[^/]+\.(?i:md|mdx|markdown|rst)"),
+    ("markdown", rf"(?!(?i:change|history|news|release))[^/]+\.(?i:{'|'.join(_PROSE)})"),
     ("batch", r".+\.(?:bat|cmd|BAT|CMD)"),
     ("powershell", r".+\.ps1"),
     ("cpp", r".+\.(?:c|cc|cpp|cxx|cu|cuh|h|hh|hpp|hxx|hip|inl|ipp|mm|tpp)"),
@@ -106,6 +107,11 @@ def is_text_name(path: bytes) -> bool:
 def is_shell_script(head: bytes) -> bool:
     """Whether a file that begins with `head` asks to be run by a shell."""
     return _SHEBANG.match(head) is not None
+
+
+def is_document(path: str) -> bool:
+    """Whether people read a file, and what it names is no use of that: prose, lists of changes among it, and notebooks beside their cells."""
+    return path.lower().endswith(tuple(f".{ending}" for ending in (*_PROSE, "html", "ipynb")))
 
 
 def text_kind(path: str, head: bytes = b"") -> TextKind | None:
