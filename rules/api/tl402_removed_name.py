@@ -127,9 +127,8 @@ def _advice(row: Gone, settings: Settings) -> str:
     package = row.release.package
     if row.last is None:
         return f"It says: {row.evidence.partition(' raises: ')[2]}"
-    if "._" in row.name:
-        return f"It was private to {package}, and torch names no successor. {row.last.opening} is the last to have it."
-    return f"{row.release.opening} has nothing in its place. {row.last.opening} is the last release with it."
+    private = f"It was private to {package}. " if "._" in row.name else ""
+    return f"{private}No successor is known here. {row.last.opening} is the last release with it."
 
 
 def _successor(row: Gone, settings: Settings) -> tuple[str, PackageRelease, str]:

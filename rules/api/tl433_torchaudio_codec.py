@@ -79,7 +79,8 @@ def _requires_codec(project: Project) -> bool:
 def _advice(target: str, call: ast.Call | None) -> str:
     keywords = call.keywords if call is not None else []
     given = [keyword.arg for keyword in keywords if keyword.arg in _IGNORED[target]]
-    text = "Add `torchcodec` to the requirements, in the release that goes with your torch; of file objects it reads those with `read` and `seek`."
+    files = "; of file objects it reads those with `read` and `seek`" if target == "torchaudio.load" else ""
+    text = f"Add `torchcodec` to the requirements, in the release that goes with your torch{files}."
     if not given:
         return text
     names = ", ".join(f"`{name}`" for name in given)

@@ -61,7 +61,7 @@ _FILTERING = frozenset({"warnings.filterwarnings", "warnings.simplefilter"})
 
 _AT_RUN_TIME = (
     "an exported module raises `AssertionError` where a guard on its inputs fails (`RuntimeError` before torch 2.9) and "
-    "`ValueError` for another number or nesting of inputs; an exception of the model's own code keeps its class"
+    "`ValueError` for another number or nesting of inputs; what the model's own code raises comes with its own class, while it is captured"
 )
 _AT_CAPTURE = (
     "`torch.export.export` raises `torch._dynamo.exc.UserError` or `GuardOnDataDependentSymNode`, both of them "

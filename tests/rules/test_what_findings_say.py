@@ -151,7 +151,7 @@ SAID = {
         "TL443", "import torch\n\ny = torch.exp(\n    x\n) / torch.sqrt(b)\n", "`torch.exp(x) * torch.rsqrt(b)`", "\n    x",
     ),
     "what torchao has now": (
-        "TL402", "import torch\n\ntorch.ao.quantization.move_exported_model_to_eval(m)\n", "It lives in torchao now", "nothing in its place",
+        "TL402", "import torch\n\ntorch.ao.quantization.move_exported_model_to_eval(m)\n", "It lives in torchao now", "No successor",
     ),
     "a question in code that no compiler takes": (
         "TL117", "import torch\n\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        assert not torch.jit.is_scripting()\n\n\n"
