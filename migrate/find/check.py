@@ -291,7 +291,7 @@ def _with_fix_settled(finding: Finding, use: Use, view: ModuleView, settings: Se
     if settings.min_torch_pinned:
         place = settings.min_torch_pinned.partition(",")[0]
         return finding.without_fix(
-            f"The fix is offered for torch>={fix.needs}, and {place} pins torch {settings.min_torch}. "
+            f"The fix is offered for torch>={fix.needs}, and {place} asks for torch {settings.min_torch}. "
             f"`--min-torch {fix.needs}` says that it runs on nothing older any more."
         )
     return finding.without_fix(

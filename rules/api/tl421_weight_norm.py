@@ -170,7 +170,7 @@ def _applied(use: Use, call: ast.Call, context: Context) -> CallAdvice:
             "what it has saved so far no longer loads (KeyError)."
         )
     edit = EditCall(view.span(call), Template(name[0]), view.span(call.func))
-    return changed("Use the parametrization", (edit, *name[1]), _SINCE, review)
+    return changed(f"Use `{_NEW}`", (edit, *name[1]), _SINCE, review)
 
 
 def _removed(use: Use, call: ast.Call, context: Context) -> CallAdvice:
@@ -186,7 +186,7 @@ def _removed(use: Use, call: ast.Call, context: Context) -> CallAdvice:
     added = () if "name" in given else (("tensor_name", Template('"weight"')),)
     renamed = (("name", "tensor_name"),) if "name" in given and given["name"].key == "name" else ()
     edit = EditCall(view.span(call), Template(name[0]), view.span(call.func), add=added, rename=renamed)
-    return changed("Remove the parametrization", (edit, *name[1]), _SINCE, review)
+    return changed(f"Use `{_NEW_REMOVE}`", (edit, *name[1]), _SINCE, review)
 
 
 COLLECTORS = (_STATE, _COPIES, _CALLS)

@@ -10,6 +10,7 @@ from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.uses.old_amp import CACHE, DTYPES, may_choose_dtype, touches_cache, triggers
 from torchlift.rules.api.uses.old_call import Argument, CallAdvice, OldName, bind, changed, old_uses, spelled, value_of
 from torchlift.rules.api.uses.old_class_tests import (
+    asks_for_new,
     class_tests,
     finding_about_annotation,
     finding_about_test,
@@ -127,6 +128,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if use.kind == "annotation":
         said = f"`{old.name}` is deprecated since torch 2.4."
         yield from finding_about_annotation("TL423", use, context, said, _BASE, _SINCE)
+    elif asks_for_new(view, use):
+        return
     elif is_class_test(view, use):
         yield finding_about_test("TL423", use, context, f"`{old.name}` is deprecated since torch 2.4.", _BASE, _SINCE)
     else:

@@ -9,6 +9,7 @@ from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.uses.old_amp import triggers
 from torchlift.rules.api.uses.old_call import CallAdvice, OldName, changed, old_uses, spelled
 from torchlift.rules.api.uses.old_class_tests import (
+    asks_for_new,
     class_tests,
     finding_about_annotation,
     finding_about_test,
@@ -76,6 +77,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if use.kind == "annotation":
         said = f"`{old.name}` is deprecated since torch 2.4."
         yield from finding_about_annotation("TL428", use, context, said, _BASE, TorchVersion(2, 3))
+    elif asks_for_new(view, use):
+        return
     elif is_class_test(view, use):
         yield finding_about_test(
             "TL428", use, context, f"`{old.name}` is deprecated since torch 2.4.", _BASE, TorchVersion(2, 3)

@@ -43,13 +43,13 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     message = "This `DataLoader` loads in the process that asks it for batches, which waits for each."
     advice = (
         "Pass `num_workers` above 0, with `persistent_workers=True` where epochs are short, if the dataset does real work and does "
-        "not change meanwhile: each worker reads a copy of its own."
+        "not change meanwhile: each worker reads a copy of its own, which is pickled, with `collate_fn`, where processes are not forked."
     )
     yield Finding("TL444", view.path, view.span(call), message, Severity.INFO, advice)
 
 
 def _needs_none(context: Context, call: ast.Call) -> bool:
-    """Whether workers would have nothing to do, or nothing to do it with: ready tensors, and a class that works on the GPU."""
+    """Whether workers would have nothing to do, or nothing to do it with: ready tensors, numbers, and a class that works on the GPU."""
     view = context.view
     data = call.args[0] if call.args else next((item.value for item in call.keywords if item.arg == "dataset"), None)
     binding = view.definition(data) if isinstance(data, ast.Name) else None
@@ -57,7 +57,7 @@ def _needs_none(context: Context, call: ast.Call) -> bool:
         data = binding.value
     if not isinstance(data, ast.Call):
         return isinstance(data, (ast.List, ast.ListComp))
-    if view.possible_name(data.func).endswith("data.TensorDataset"):
+    if view.possible_name(data.func).endswith("data.TensorDataset") or view.text(data.func) == "range":
         return True
     found = definition_of(view, data.func, context.project, ast.ClassDef)
     return found is not None and "cuda" in found[0].text(found[1])
@@ -76,6 +76,10 @@ EXAMPLES = (
     Ok(
         "from torch.utils.data import DataLoader\n\n\ndef f(data, n):\n    return DataLoader(data, num_workers=n)\n",
         "a number from elsewhere",
+    ),
+    Ok(
+        "from torch.utils.data import DataLoader\n\n\ndef f(x):\n    return [x[i] for i in DataLoader(range(len(x)), 8, shuffle=True)]\n",
+        "indices alone",
     ),
     Ok(
         "from torch.utils.data import DataLoader\n\n\ndef f(data, **more):\n    return DataLoader(data, **more)\n",

@@ -32,6 +32,11 @@ _GENERAL = {
     "is_current_stream_capturing": ("torch.accelerator.current_stream().is_capturing()", _CAPTURE),
 }
 
+# What neither raises nor does anything on a machine without a GPU, where the new one raises: run on torch 2.13.0 for the CPU, 2026-11-27.
+_QUIET = frozenset(
+    "empty_cache memory_allocated memory_reserved max_memory_allocated max_memory_reserved memory_stats".split()
+)
+
 RULE = Rule(
     code="TL511",
     name="cuda-only-call",
@@ -62,7 +67,15 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     view = context.view
     message = f"`torch.cuda.{short}` is for CUDA and ROCm; `{new}` is for whatever accelerator there is (torch {since} and later)."
-    advice = "Nothing is wrong with it in code for CUDA. Where other devices matter, change it together with the rest of the file."
+    quiet = (
+        f" Without an accelerator it raises RuntimeError, where `torch.cuda.{short}` does not."
+        if short in _QUIET
+        else ""
+    )
+    advice = (
+        "Nothing is wrong with it in code for CUDA. Where other devices matter, change it together with the rest of the file."
+        + quiet
+    )
     yield Finding("TL511", view.path, view.span(use.node), message, Severity.INFO, advice)
 
 

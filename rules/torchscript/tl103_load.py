@@ -19,6 +19,7 @@ from torchlift.finding import (
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
+from torchlift.rules.analysis.project.torchscript_elsewhere import foreign_doubt
 from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
@@ -172,6 +173,8 @@ class _Plan:
         obstacle = artifact.obstacle()
         if obstacle is not None and not seen:
             self.assume(obstacle, "project")
+            if (foreign := foreign_doubt(self.project)) is not None:
+                self.assume(foreign, "project")
         if any(not (site.traced or site.scripted) for _, site in artifact.writers):
             path, site = next((path, site) for path, site in artifact.writers if not (site.traced or site.scripted))
             self.refusals.append(

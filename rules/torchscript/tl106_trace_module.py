@@ -98,7 +98,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     except CannotExport as refusal:
         advice = (
             f"Not rewritten: {refusal}. Where that can be changed: `torch.export.export({module}, inputs, "
-            f"dynamic_shapes=shapes)`, {_GIVEN}. {EXPORT_DOCS}"
+            f"dynamic_shapes=shapes)`, whose `.module()` is called like the module, {_GIVEN}. {EXPORT_DOCS}"
         )
         yield _said(capture, span, advice)
         return

@@ -39,8 +39,8 @@ _ADVICE = {
         "from `torch.library` included."
     ),
     "torch._C.Graph": (
-        "The type of TorchScript graphs, in ONNX symbolic functions for example. Those serve the TorchScript-based ONNX "
-        "exporter only; the one that is the default since torch 2.9 takes `custom_translation_table=`."
+        "The type of TorchScript graphs: that of an exported program is `torch.fx.Graph` (`ep.graph`). ONNX symbolic functions serve the "
+        "TorchScript-based exporter only; the one that is the default since torch 2.9 takes `custom_translation_table=`."
     ),
     "torch._C.parse_ir": (
         "It makes a graph of text in TorchScript's language. Where that is one operator, call it: "

@@ -80,7 +80,7 @@ def test_messages_name_the_place_that_decides_for_the_file(tmp_path: Path) -> No
     files |= {"older/setup.py": SETUP.format(">=1.13"), "older/a.py": CODE}
     said = " ".join(run(tmp_path, files, "--check").split())
     assert (
-        f"The fix is offered for torch>={NEEDED}, and old/requirements.txt:1 pins torch 2.0.1. `--min-torch {NEEDED}` says that"
+        f"The fix is offered for torch>={NEEDED}, and old/requirements.txt:1 asks for torch 2.0.1. `--min-torch {NEEDED}` says that"
         in said
     )
     assert f"The fix is offered for torch>={NEEDED}, and this project supports torch 1.13 (older/setup.py:3)." in said
@@ -115,7 +115,7 @@ def test_a_list_beside_a_program_says_nothing_about_the_rest(tmp_path: Path) -> 
     helps = {
         finding["filename"]: finding["help"] for finding in said["findings"] if finding["filename"].endswith("a.py")
     }
-    assert "serve/requirements.txt:1 pins torch 2.0.1" in helps["serve/a.py"]
+    assert "serve/requirements.txt:1 asks for torch 2.0.1" in helps["serve/a.py"]
     assert "pins" not in (helps["train/a.py"] or "")
 
 

@@ -253,7 +253,7 @@ def test_a_fix_above_a_requirement_is_withheld(tmp_path: Path) -> None:
 def test_a_fix_above_an_exact_pin_is_withheld(tmp_path: Path) -> None:
     result = checked(tmp_path, {"a.py": TRACE, "requirements.txt": "torch==2.3.1\n"})
     [finding] = [item for outcome in result.outcomes for item in outcome.left if item.path == "a.py"]
-    assert finding.fix is None and "requirements.txt:1 pins torch 2.3.1. `--min-torch 2.5` says that" in (
+    assert finding.fix is None and "requirements.txt:1 asks for torch 2.3.1. `--min-torch 2.5` says that" in (
         finding.help or ""
     )
 
@@ -262,7 +262,7 @@ def test_a_fix_above_one_of_several_pins_names_the_lowest(tmp_path: Path) -> Non
     pins = {"requirements.txt": "torch==2.3.1\n", "requirements-gpu.txt": "torch==2.4.0\n"}
     result = checked(tmp_path, {"a.py": TRACE, **pins})
     [finding] = [item for outcome in result.outcomes for item in outcome.left if item.path == "a.py"]
-    assert "and requirements.txt:1 pins torch 2.3.1. `--min-torch 2.5` says that" in (finding.help or "")
+    assert "and requirements.txt:1 asks for torch 2.3.1. `--min-torch 2.5` says that" in (finding.help or "")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_a_list_that_no_metadata_names_withholds_what_is_above_it(tmp_path: Path
     result = checked(tmp_path, {"a.py": TRACE, "examples/req.txt": "torch==1.4\n", **pinned})
     assert lowest_in(result) == ("2.1.2", f"{name}:2")
     [finding] = [item for outcome in result.outcomes for item in outcome.left if item.path == "a.py"]
-    assert finding.fix is None and f"{name}:2 pins torch 2.1.2" in (finding.help or "")
+    assert finding.fix is None and f"{name}:2 asks for torch 2.1.2" in (finding.help or "")
 
 
 def test_jobs_decide_over_a_list_that_no_metadata_names(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_where_the_pin_stays_what_it_holds_back_stays(tmp_path: Path, arguments:
     put(tmp_path, requirements_txt="torch==2.0.1\n")
     said = run(tmp_path, *arguments)
     assert "GradScaler" in said and (tmp_path / "a.py").read_text() == CODE
-    assert "requirements.txt:1 pins torch 2.0.1" in said
+    assert "requirements.txt:1 asks for torch 2.0.1" in said
 
 
 def test_what_the_raised_pin_makes_fail_is_still_told(tmp_path: Path) -> None:

@@ -62,6 +62,22 @@ _SAYS = {
         "TL112", "import torch\nimport fairseq\n\n\nclass Net(fairseq.Model):\n    @torch.jit.export\n    def f(self, x):\n        return x if torch.jit.is_scripting() else x\n",
         "keeps its modules scriptable", "can script",
     ),
+    "a word that only a text says": (
+        "TL101", '"""Without autocast."""\nimport torch\n\n\nclass N(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x  # inference_mode\n\n\nn = N()\n'
+        "m = torch.jit.trace(n, (torch.ones(2, 3),))\n", "Capture with", "uses `",
+    ),
+    "a name that only some release had": (
+        "TL402", "from torch.fx.experimental.proxy_tensor import maybe_disable_fake_tensor_mode\n", "No successor is known here", "nothing in its place",
+    ),
+    "what a model raises": (
+        "TL137", "import pytest\nimport torch\n\n\ndef test(m, x):\n    with pytest.raises(torch.jit.Error):\n        m(x)\n", "while it is captured", "keeps its class",
+    ),
+    "a device without an accelerator": (
+        "TL511", "import torch\n\ntorch.cuda.empty_cache()\n", "it raises RuntimeError, where `torch.cuda.empty_cache` does not", "ROCm only",
+    ),
+    "a file that is written": (
+        "TL433", "import torchaudio\n\ntorchaudio.save(p, x, 8000)\n", "Add `torchcodec`", "file objects",
+    ),
 }  # fmt: skip
 
 

@@ -138,6 +138,18 @@ def foreign_reading(project: Project) -> tuple[ForeignReader, ...]:
     return tuple(ForeignReader(", ".join(places), title, advice) for (title, advice), places in kinds.items())
 
 
+def foreign_doubt(project: Project) -> str | None:
+    """A clause about a file of TorchScript that such a reader may open; None where the project has none."""
+    readers = foreign_readers(project)
+    if not readers:
+        return None
+    others = f" (and at {', '.join(reader.place for reader in readers[1:])})" if readers[1:] else ""
+    return (
+        f"the file must be none that {readers[0].title} at {readers[0].place}{others} reads, which cannot read an exported program: "
+        f"for one that it does, {readers[0].advice}"
+    )
+
+
 def cpp_runtime(project: Project) -> str | None:
     """`path:line` of the first C++ in the project that runs TorchScript modules, read from files or taken from Python in the same
     process; None if there is none.

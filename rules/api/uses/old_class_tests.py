@@ -12,6 +12,7 @@ from torchlift.rules.api.uses.old_call import CallAdvice, spelled
 from torchlift.rules.rule import Context
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 
 def class_tests(name: str, targets: Iterable[str], triggers: tuple[str, ...]) -> Collector:
@@ -20,24 +21,41 @@ def class_tests(name: str, targets: Iterable[str], triggers: tuple[str, ...]) ->
 
 
 def _first_test(targets: frozenset[str], view: ModuleView) -> int | None:
-    return min((use.node.lineno for use in view.uses(targets) if is_class_test(view, use)), default=None)
+    return min(
+        (use.node.lineno for use in view.uses(targets) if is_class_test(view, use) and not asks_for_new(view, use)),
+        default=None,
+    )
 
 
 def is_class_test(view: ModuleView, use: Use) -> bool:
-    """Whether `use` asks if something is of the class: by `isinstance`, a comparison, `case` or `except`."""
+    """Whether `use` asks if something is of the class: by `isinstance`, a comparison, `case` or `except`, or in a list for that."""
     if use.kind == "isinstance":
         return True
     if use.kind != "reference":
         return False
     node: ast.AST = use.node
     above = view.parent(node)
-    while isinstance(above, (ast.Tuple, ast.Set, ast.List, ast.BinOp)):
+    while isinstance(above, (ast.Tuple, ast.Set, ast.List, ast.BinOp, ast.IfExp)):
         node, above = above, view.parent(above)
     if isinstance(above, ast.Call) and isinstance(above.func, ast.Name):
         return above.func.id in {"isinstance", "issubclass"} and node in above.args[1:]
+    if isinstance(above, (ast.Assign, ast.AnnAssign)):
+        return isinstance(node, (ast.Tuple, ast.Set, ast.List, ast.BinOp)) and above.value is node
     return isinstance(above, (ast.Compare, ast.MatchClass)) or (
         isinstance(above, ast.ExceptHandler) and above.type is node
     )
+
+
+def asks_for_new(view: ModuleView, use: Use) -> bool:
+    """Whether the same test asks for the class below `torch.amp`, too, which the new objects are of, under no condition."""
+    last = use.target.rpartition(".")[2]
+    around: ast.AST | None = use.node
+    while around is not None and not isinstance(around, (ast.Call, ast.Compare, ast.ExceptHandler, ast.stmt)):
+        around = view.parent(around)
+    if not isinstance(around, (ast.Call, ast.Compare)) or any(isinstance(node, ast.IfExp) for node in walk(around)):
+        return False
+    names = {view.certain_name(node) for node in walk(around) if isinstance(node, (ast.Name, ast.Attribute))}
+    return not names.isdisjoint({f"torch.amp.{last}", f"torch.{last}"})
 
 
 def first_test(context: Context, tests: Collector) -> str | None:
@@ -48,8 +66,8 @@ def first_test(context: Context, tests: Collector) -> str | None:
 def waits(test: str, base: str) -> CallAdvice:
     """The advice where an object is made that the test at `test` would not know any more."""
     return CallAdvice(
-        f"Not rewritten: {test} asks for the old class, of which the new object is not. Ask for its base class `{base}` "
-        "there first."
+        f"Not rewritten: {test} asks for the old class, and the new object is of its base class `{base}` alone, which has to be asked "
+        "for there first."
     )
 
 

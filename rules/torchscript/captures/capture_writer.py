@@ -21,7 +21,7 @@ from torchlift.finding import (
     Template,
 )
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.analysis.project.torchscript_elsewhere import AOTI, cpp_naming, foreign_readers
+from torchlift.rules.analysis.project.torchscript_elsewhere import AOTI, cpp_naming, foreign_doubt, foreign_readers
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
@@ -235,16 +235,9 @@ def _weigh_foreign_readers(capture: Capture) -> None:
             raise CannotExport(
                 f"`{name}` is named in C++ at {place}, where nothing can read an exported program: {AOTI}, under another name"
             )
-    if readers:
-        others = f" (and at {', '.join(reader.place for reader in readers[1:])})" if readers[1:] else ""
-        capture.assumptions.insert(
-            0,
-            Assumption(
-                f"the file must be none that {readers[0].title} at {readers[0].place}{others} reads, which cannot read an "
-                f"exported program: for one that it does, {readers[0].advice}",
-                "project",
-            ),
-        )
+    doubt = foreign_doubt(project)
+    if doubt is not None:
+        capture.assumptions.insert(0, Assumption(doubt, "project"))
 
 
 def _spelled(capture: Capture, lines: tuple[str, ...]) -> tuple[str, ...]:

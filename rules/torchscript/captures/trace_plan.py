@@ -181,9 +181,21 @@ def _autocast_callers(context: Context) -> list[str]:
     found = [
         path
         for path in project.files_holding("autocast")
-        if path != view.path and module in project.data(path) and _AUTOCAST.search(project.data(path)) is not None
+        if path != view.path
+        and module in project.data(path)
+        and _AUTOCAST.search(project.data(path)) is not None
+        and ((other := project.view(path)) is None or _names(other, "autocast"))
     ]
     return sorted(found, key=lambda path: (path.rpartition("/")[0] != view.path.rpartition("/")[0], path))
+
+
+def _names(view: ModuleView, word: str) -> bool:
+    """Whether the code names `word`, or holds it as a string of its own: what only a comment or a text says does nothing."""
+    return word in view.source.text and any(
+        word in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "value", ""))
+        or (isinstance(node, ast.alias) and word in node.name.split("."))
+        for node in walk(view.tree)
+    )
 
 
 def _weigh_surroundings(capture: Capture) -> None:
@@ -191,7 +203,7 @@ def _weigh_surroundings(capture: Capture) -> None:
     if callers := _autocast_callers(capture.context):
         capture.assume(f"{callers[0]} uses autocast and may run this capture under it, which bakes its dtypes in")
     for word in ("autocast", "inference_mode"):
-        if word in view.source.text:
+        if _names(view, word):
             capture.assume(f"this file uses `{word}`, whose effect on the capture was not checked")
     for ancestor in view.ancestors(capture.call):
         if isinstance(ancestor, (ast.With, ast.AsyncWith)):

@@ -59,10 +59,7 @@ def _obstacle(view: ModuleView, node: ast.expr, project: Project) -> str | None:
     sources.follow(view, node)
     shown = one_line(view, node)
     if sources.unknown is not None:
-        return (
-            f"which module `{shown}` is was followed only as far as {sources.unknown}, and many cannot be captured: try "
-            "`torch.export` on it"
-        )
+        return f"which module `{shown}` is was not followed to its end, and many cannot be captured: try `torch.export` on it"
     for origin in sources.found:
         made = origin.node
         if isinstance(made, ast.expr) and _quantizes(origin.view.possible_name(made)):

@@ -97,6 +97,13 @@ ADVICE: dict[str, Advice] = {
             "`torch.linalg.eigvals(A)` gives the eigenvalues and `torch.linalg.eig(A)` the vectors with them, both as complex numbers: what was "
             "`.eigenvalues[:, 0]` is `.real`, `[:, 1]` is `.imag`; a symmetric matrix has `torch.linalg.eigvalsh(A)`, which are real."
         ),
+        # What they call, in torch/nn/functional.py of torch 2.13.0.
+        "torch.nn.functional.upsample_bilinear": Advice(
+            "It is `torch.nn.functional.interpolate(input, size, scale_factor, mode='bilinear', align_corners=True)`."
+        ),
+        "torch.nn.functional.upsample_nearest": Advice(
+            "It is `torch.nn.functional.interpolate(input, size, scale_factor, mode='nearest')`."
+        ),
         "torch._utils._accumulate": Advice("Python's `itertools.accumulate` gives the same running totals."),
         "torch.distributed.all_gather_multigpu": _MULTI_GPU,
         "torch.distributed.all_reduce_multigpu": _MULTI_GPU,

@@ -44,3 +44,25 @@ def test_what_only_a_with_statement_gets_to_see_is_not_held_back(tmp_path: Path)
     )
     (outcome,) = analyse_files(tmp_path, {"a.py": source}).outcomes
     assert outcome.new_text == source.replace("torch.cuda.amp.autocast()", 'torch.amp.autocast("cuda")')
+
+
+@pytest.mark.parametrize(
+    ("question", "waits"),
+    [
+        ("isinstance(value, (torch.cuda.amp.GradScaler, torch.amp.GradScaler))", False),
+        ("type(value) in (torch.amp.GradScaler, torch.cuda.amp.GradScaler)", False),
+        ("isinstance(value, torch.cuda.amp.GradScaler if old else torch.amp.GradScaler)", True),
+        ("isinstance(value, (torch.cuda.amp.GradScaler,) + ((torch.amp.GradScaler,) if new else ()))", True),
+        ("isinstance(value, torch.cuda.amp.GradScaler) and isinstance(old, torch.amp.GradScaler)", True),
+        ("isinstance(value, (torch.cuda.amp.GradScaler, torch.amp.autocast))", True),
+        ("KINDS\n\n\nKINDS = (torch.cuda.amp.GradScaler, dict)", True),
+    ],
+)
+def test_a_question_that_lets_the_new_class_in_holds_nothing_back(question: str, waits: bool, tmp_path: Path) -> None:
+    ask = f"import torch\n\n\ndef ask(value, old, new):\n    return {question}\n"
+    maker = "import torch\n\n\ndef make():\n    return torch.cuda.amp.GradScaler()\n"
+    outcomes = {
+        outcome.path: outcome for outcome in analyse_files(tmp_path, {"make.py": maker, "ask.py": ask}).outcomes
+    }
+    assert (outcomes["make.py"].new_text is None) == waits
+    assert ("ask.py" in outcomes) == waits
