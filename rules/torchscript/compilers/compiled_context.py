@@ -130,7 +130,7 @@ def _near(project: Project, path: str, places: Sequence[str]) -> str | None:
     homes = ((one, one.rpartition(":")[0]) for one in places)
     own = ((one, home) for one, home in homes if not is_test_file(home) or is_test_file(path))
     place = next((one for one, home in own if in_one_program(project, path, home)), None)
-    return f"{place} prepares or uses mixed precision, and under autocast {_CHOOSES}" if place is not None else None
+    return f"{place} may use mixed precision, and under autocast {_CHOOSES}" if place is not None else None
 
 
 def _step(project: Project, name: str) -> Step:

@@ -253,7 +253,7 @@ class CallReader(ExpressionReader):
         if {"dtype", "device"} <= {keyword.arg for keyword in node.keywords}:
             return None
         files = (path for word in _DEFAULTS for path in self.project.files_holding(word))
-        return next((f", and {path} sets a default for new tensors" for path in files), None)
+        return next((f", and {path} may set a default for new tensors" for path in files), None)
 
     def _is_fixed(self, value: ast.expr) -> bool:
         """Whether a value is written with nothing but constants, a dtype or a device among them."""

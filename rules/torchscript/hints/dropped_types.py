@@ -57,7 +57,7 @@ def in_annotation(use: Use, node: ast.expr, context: Context) -> TypeAdvice | No
         iter(context.project.files_holding("jit.load(")), None
     )
     if place is not None:
-        advice = f"It names what {place} still makes or loads: migrate that first."
+        advice = f"It names what {place} may make or load: migrate that first."
         return TypeAdvice(advice, waits_for=place_alone(place))
     spelling = view.spell(wider, node, use)
     if spelling is None:
