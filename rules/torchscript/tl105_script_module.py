@@ -25,11 +25,12 @@ from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.captures.switched_names import switched_name
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, surroundings, symbolic_trace
-from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer
+from torchlift.rules.torchscript.compilers.scripted_classes import first_trace
 from torchlift.rules.torchscript.examples.script_module_examples import EXAMPLES
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, SINCE, SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.script_module_class import ScriptClass, is_script_base, read_script_class
+from torchlift.rules.torchscript.functions.trace_doubts import tracer_of
 from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, read_as_pair, without_hint
 from torchlift.rules.torchscript.values.stale_comments import stale_above
 from torchlift.view import ModuleView, Use
@@ -188,9 +189,10 @@ def _unwrapped(view: ModuleView, facts: ScriptClass) -> list[Rewrite]:
 def _traced(facts: ScriptClass, node: ast.ClassDef, context: Context) -> list[str]:
     if facts.branches is None:
         return []
-    place = symbolic_trace(context.project) or (
-        first_tracer(context.project) if drops(context) else first_trace(context.project)
-    )
+    if drops(context):
+        place = tracer_of(context.project, context.view, node)
+    else:
+        place = symbolic_trace(context.project) or first_trace(context.project)
     if place is None:
         return []
     return [

@@ -68,6 +68,31 @@ def test_what_one_program_loads_follows_the_imports_of_edited_files(tmp_path: Pa
     assert in_one_program(project, "a.py", "c.py")
 
 
+def test_computed_names_mean_what_the_program_around_them_can_import(tmp_path: Path) -> None:
+    files = {
+        "v1/train.py": "import_module(name)\nfrom src.model import Net\n",
+        "v1/src/model.py": "",
+        "v1/src/plain.py": "",
+        "v2/train.py": "from src.model import Net\n",
+        "v2/src/model.py": "",
+        "examples/run.py": "",
+        "main.py": "",
+        "pkg/a.py": "",
+        "pkg/pyproject.toml": "[project]\n",
+        "pkg/tests/b.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    project = Project(tmp_path, tuple(sorted(name for name in files if name.endswith(".py"))))
+    meets = [path for path in project.files if in_one_program(project, "v1/src/plain.py", path)]
+    assert meets == ["pkg/a.py", "v1/src/model.py", "v1/src/plain.py", "v1/train.py"]
+    assert in_one_program(project, "v2/src/model.py", "v2/train.py")
+    project = project.with_texts({"main.py": SourceText("import_module(name)\n")})
+    assert in_one_program(project, "main.py", "v2/src/model.py")
+    assert not in_one_program(project, "main.py", "examples/run.py")
+
+
 def test_whether_a_name_is_imported_is_asked_of_what_a_file_says_now(tmp_path: Path) -> None:
     files = {"a.py": "x = 1\n", "b.py": "import a\n\nx = 1\nprint(a.y)\n", "c.py": "x = 1\n"}
     for name, text in files.items():

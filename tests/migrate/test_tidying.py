@@ -301,3 +301,18 @@ def test_an_import_that_a_star_hands_on_goes_unless_somebody_takes_it(other: str
     assert new is not None
     assert "@compile_mode" not in new
     assert (_MODE not in new) is goes
+
+
+@pytest.mark.parametrize(
+    ("remark", "left"),
+    [
+        ("  # !!! changes x in place !!!", "# !!! changes x in place !!!\n"),
+        ("  # noqa: F811", ""),
+        ("  # jit for speed", ""),
+    ],
+)
+def test_a_remark_behind_a_decorator_stays_where_it_speaks_of_the_function(
+    remark: str, left: str, tmp_path: Path
+) -> None:
+    code = HEAD + f"@torch.jit.script{remark}\ndef f(x):\n    return torch.relu(x)\n"
+    assert rewritten(tmp_path, code) == HEAD + f"{left}def f(x):\n    return torch.relu(x)\n"

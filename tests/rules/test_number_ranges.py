@@ -89,12 +89,14 @@ def test_numbers_that_scripting_computes_otherwise_are_named(tmp_path: Path, bod
     ],
 )
 def test_walks_that_ask_for_a_class_of_the_parts_are_found(tmp_path: Path, text: str, found: str | None) -> None:
-    assert first_walk(_project(tmp_path, text), frozenset({"Conv2d", "BatchNorm2d"})) == found
+    assert first_walk(_project(tmp_path, text), frozenset({"Conv2d", "BatchNorm2d"}), "code.py") == found
 
 
 def test_a_test_for_what_no_module_can_be_asks_no_part(tmp_path: Path) -> None:
     walk = "net.apply(init)\nisinstance(x, {})\n"
     for kind in ("Path", "torch.Tensor", "(Mapping, ValueError)", "MissingKeyError"):
-        assert first_walk(_project(tmp_path, walk.format(kind))) is None
-    assert first_walk(_project(tmp_path, walk.format("Encoder"))) == "code.py:2"
-    assert first_walk(_project(tmp_path, "class Path(Layer): ...\n" + walk.format("Path"))) == "code.py:3"
+        assert first_walk(_project(tmp_path, walk.format(kind)), None, "code.py") is None
+    assert first_walk(_project(tmp_path, walk.format("Encoder")), None, "code.py") == "code.py:2"
+    assert (
+        first_walk(_project(tmp_path, "class Path(Layer): ...\n" + walk.format("Path")), None, "code.py") == "code.py:3"
+    )

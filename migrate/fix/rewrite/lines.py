@@ -6,12 +6,16 @@ import ast
 from functools import lru_cache
 
 from torchlift.finding import TextEdit
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.fix.rewrite.fragments import CannotEdit
 from torchlift.source import SourceText, Span
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _BLANK = " \t\f"
+_OF_DECORATOR = lazy_pattern(
+    r"(?i)^#\s*(?:noqa|type:|pragma|pylint|pyright|mypy|fmt|ruff)|jit|script|compil|trac|decorat|fus"
+)
 
 
 def statement_at(view: ModuleView, span: Span) -> ast.stmt:
@@ -47,7 +51,7 @@ def alone(source: SourceText, span: Span) -> bool:
 
 
 def drop_decorator(view: ModuleView, span: Span) -> TextEdit:
-    """Remove the line (or lines) of a decorator.
+    """Remove the line (or lines) of a decorator; a remark behind it stays, unless it speaks to a tool or of compilers.
 
     Raises:
         CannotEdit: the `@` is not on the same line as the start of the expression.
@@ -60,7 +64,10 @@ def drop_decorator(view: ModuleView, span: Span) -> TextEdit:
     tail = source.text[span.end : line_end(source, span.end)].strip(_BLANK + "\r\n").removeprefix(")" * (len(head) - 1))
     if tail and not tail.lstrip(_BLANK).startswith("#"):
         raise CannotEdit("Something else stands on the line of the decorator to remove.")
-    return TextEdit(Span(start, line_end(source, span.end)), "")
+    kept = tail.lstrip(_BLANK)
+    if not kept or _OF_DECORATOR.search(kept) is not None:
+        return TextEdit(Span(start, line_end(source, span.end)), "")
+    return TextEdit(Span(start, line_end(source, span.end)), f"{source.indentation(span.start)}{kept}{source.newline}")
 
 
 def insert_lines(view: ModuleView, span: Span, lines: list[str], where: str) -> TextEdit:

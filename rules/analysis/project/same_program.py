@@ -1,7 +1,8 @@
 """Whether one program may load two files of a project, as far as their imports tell.
 
 Files of a package load what its `__init__` loads, test files the `conftest` above them. Where one name may mean several
-files it means all of them, and a file that imports by computed names may load any other.
+files it means all of them. A file that imports by computed names may load what is installed, and what stands where its
+program imports from: beside the files that load it, and around the packages that these belong to.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Iterator
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
+from torchlift.rules.analysis.places.purpose import FOLDERS_ASIDE
+from torchlift.rules.analysis.project.installable import packaging_of
+from torchlift.search.module_files import innermost
 
 _WORD = lazy_pattern(rb"(?:from|import)[ \t]")
 _IMPORT = lazy_pattern(
@@ -27,11 +31,7 @@ _NOISE = lazy_pattern(rb"#[^\n]*|[()\\]")
 
 def in_one_program(project: Project, path: str, other: str) -> bool:
     """Whether a program may load both files: one of them, or a third one, imports them directly or on the way."""
-    return (
-        path == other
-        or bool(project.once(_importing_anything))
-        or not _loaders(project, path).isdisjoint(_loaders(project, other))
-    )
+    return path == other or not _loaders(project, path).isdisjoint(_loaders(project, other))
 
 
 def _loaders(project: Project, path: str) -> frozenset[str]:
@@ -40,18 +40,54 @@ def _loaders(project: Project, path: str) -> frozenset[str]:
 
 def _loading(project: Project, path: str) -> frozenset[str]:
     """Files that load a file, itself included."""
-    importers = project.once(_importers)
     found, pending = {path}, [path]
     while pending:
-        new = importers.get(pending.pop(), frozenset()) - found
+        one = pending.pop()
+        new = (_importing(project, one) | project.once(_importing_from, one.rpartition("/")[0])) - found
         found |= new
         pending += new
     return frozenset(found)
 
 
-def _importing_anything(project: Project) -> list[str]:
-    """Files that may import any other: where there is one, every two files may meet."""
-    return project.files_holding(*_COMPUTING, whole=True)
+def _importing(project: Project, path: str) -> frozenset[str]:
+    """Files that import a file by its name."""
+    return project.once(_importers).get(path, frozenset())
+
+
+def _importing_from(project: Project, folder: str) -> frozenset[str]:
+    """Files that may import those of a folder by names that they compute."""
+    computing = project.once(_importing_anything)
+    return frozenset(path for path, roots in computing.items() if _may_import(project, f"{folder}/".lstrip("/"), roots))
+
+
+def _importing_anything(project: Project) -> dict[str, frozenset[str]]:
+    """Files that import by computed names, and the folders that their programs import from; the project's is empty."""
+    found = project.files_holding(*_COMPUTING, whole=True)
+    # A `setup.py` runs files that hold a version.
+    return {path: frozenset(_roots(project, path)) for path in found if path.rpartition("/")[2] != "setup.py"}
+
+
+def _roots(project: Project, path: str) -> Iterator[str]:
+    """Folders on the path of programs that load a file by its name."""
+    found, pending = {path}, [path]
+    while pending:
+        one = pending.pop()
+        folder, name = one.rpartition("/")[0], project.module_name(one)
+        depth = name.count(".") + (one.endswith("/__init__.py"))
+        yield from (folder, "/".join(folder.split("/")[: -depth or None]))
+        new = _importing(project, one) - found
+        found |= new
+        pending += new
+
+
+def _may_import(project: Project, path: str, roots: frozenset[str]) -> bool:
+    """Whether a program with such roots may find a file by its name: below one of them, or installed."""
+    if any(root and path.startswith(f"{root}/") for root in roots):
+        return True
+    packaging = packaging_of(project, path)
+    around = packaging.rpartition("/")[0] if packaging is not None else ""
+    inside = path.removeprefix(f"{around}/" if around else "")
+    return ("" in roots or packaging is not None) and inside.partition("/")[0] not in FOLDERS_ASIDE
 
 
 def _importers(project: Project) -> dict[str, frozenset[str]]:
@@ -150,7 +186,8 @@ def _meant(project: Project, tails: dict[str, list[str]], name: str, importer: s
             yield known
             continue
         tail = "/".join(parts[:end])
-        yield from (path for path in tails.get(parts[end - 1], ()) if f"/{_stem(path)}".endswith(f"/{tail}"))
+        found = [path for path in tails.get(parts[end - 1], ()) if f"/{_stem(path)}".endswith(f"/{tail}")]
+        yield from innermost(importer, {path: _stem(path)[: -len(tail)].rstrip("/") for path in found}) or found
 
 
 def _implied(project: Project, path: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import sys
 from collections.abc import Callable, Mapping
 
 from torchlift.lazy_dataclass import dataclass
@@ -78,6 +79,17 @@ def range_of(node: ast.expr, names: Mapping[str, Range], resolve: Callable[[ast.
             return left.joined(right) if left is not None and right is not None else None
         case ast.Call():
             return _call(node, read, resolve)
+    return None
+
+
+def asserted(test: ast.expr) -> tuple[str, Range] | None:
+    """The name of a number that an assertion holds above zero, or another constant, and its bounds behind that."""
+    match test:
+        case ast.Compare(
+            left=ast.Name(id=name), ops=[ast.Gt() | ast.GtE() as op], comparators=[ast.Constant(value=low)]
+        ):
+            if isinstance(low, (int, float)) and low >= 0:
+                return name, Range(math.nextafter(low, math.inf) if isinstance(op, ast.Gt) else low, sys.float_info.max)
     return None
 
 

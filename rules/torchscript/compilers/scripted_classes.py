@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
@@ -76,6 +77,9 @@ def first_trace(project: Project) -> str | None:
 
 def first_tracer(project: Project) -> str | None:
     """The first place that traces, or a file that has another library do so, which may trace or script."""
-    return first_trace(project) or next(
-        (path for word in _LIBRARY_TRACERS for path in project.files_holding(word) if project.is_python(path)), None
-    )
+    return first_trace(project) or next(library_tracers(project), None)
+
+
+def library_tracers(project: Project) -> Iterator[str]:
+    """Files that have another library trace or script."""
+    return (path for word in _LIBRARY_TRACERS for path in project.files_holding(word) if project.is_python(path))

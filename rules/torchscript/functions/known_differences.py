@@ -6,6 +6,7 @@ The measurements: `scripted_operations` and its tests.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -13,7 +14,10 @@ from torchlift.view.walk import walk
 _LARGE = 2**31
 _NUMBERED = frozenset({"torch.dtype", "torch.layout", "torch.memory_format"})
 _HANDS_ON = (ast.Return, ast.Tuple, ast.List, ast.Dict, ast.Assign, ast.AnnAssign, ast.IfExp, ast.NamedExpr)
-_DRAWS = frozenset({"rand_like", "randn_like", "dropout"})
+_DRAWS = frozenset(
+    """rand randn randint randperm rand_like randn_like randint_like bernoulli multinomial normal poisson binomial dropout
+    dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout gumbel_softmax rrelu""".split()
+)
 
 
 def is_rebound(view: ModuleView, node: ast.AST) -> bool:
@@ -30,6 +34,25 @@ def is_rebound(view: ModuleView, node: ast.AST) -> bool:
         for child in walk(loop)
         if not (isinstance(parent := view.parent(child), ast.AugAssign) and parent.target is child)
     )
+
+
+def is_bound_again(view: ModuleView, node: ast.Name, function: ast.AST) -> bool:
+    """Whether a name from around the function may be bound more than once."""
+    owner = view.scope_at(node).lookup(node.id)
+    if owner is None or len(owner.bindings[node.id]) < 2:
+        return False
+    if all(isinstance(bound.statement, ast.Import) and bound.kind == "import" for bound in owner.bindings[node.id]):
+        return False  # `import torch` and `import torch.fft` bind one package
+    return owner.kind == "module" or owner.node is not function
+
+
+def is_condition(view: ModuleView, node: ast.expr) -> bool:
+    """Whether only the truth of an expression is asked for."""
+    child: ast.AST = node
+    parent = view.parent(node)
+    while isinstance(parent, (ast.BoolOp, ast.UnaryOp)):
+        child, parent = parent, view.parent(parent)
+    return isinstance(child, ast.UnaryOp) or getattr(parent, "test", None) is child
 
 
 def has_parameter(view: ModuleView, operation: ast.AST) -> bool:
@@ -106,6 +129,71 @@ def draws(node: ast.expr) -> bool:
         or (isinstance(child, ast.Name) and child.id in _DRAWS)
         for child in walk(node)
     )
+
+
+def of_whole(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """Clauses about what a function as a whole does otherwise."""
+    if (line := shows_number(view, node)) is not None:
+        yield f"line {line} of `{node.name}` shows a dtype, a layout or a memory format, which is a number in TorchScript"
+    if (line := _unneeded_draw(node)) is not None:
+        yield (
+            f"line {line} of `{node.name}` draws random numbers that nothing needs, and TorchScript does not: later ones are "
+            "others then"
+        )
+    if sum(isinstance(child, ast.Attribute) and child.attr == "mm" for child in walk(node)) > 2:
+        yield f"`{node.name}` has several `mm`, which TorchScript may run as one that rounds otherwise"
+
+
+def _unneeded_draw(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int | None:
+    """Line on which random numbers are drawn that nothing needs: TorchScript does not draw them, and later ones are others then."""
+    statements = [child for child in walk(node) if isinstance(child, ast.stmt) and child is not node]
+    bound = {one: names for one in statements if (names := _bound_only(one))}
+    needed = {name for one in statements if one not in bound for name in _loaded(one)}
+    before = -1
+    while before != len(needed):
+        before = len(needed)
+        needed |= {name for one, names in bound.items() if names & needed for name in _loaded(one)}
+    for one in statements:
+        if one in bound:
+            if draws(one.value) and (not bound[one] & needed or _is_replaced(one, bound, statements)):  # type: ignore[attr-defined]
+                return one.lineno
+        elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) and not one.value.keywords:
+            called = one.value.func
+            if getattr(called, "attr", getattr(called, "id", "")) in _DRAWS:
+                return one.lineno
+    return None
+
+
+def _bound_only(statement: ast.stmt) -> frozenset[str]:
+    """Names that a statement binds; empty where it does something else."""
+    if not isinstance(statement, ast.Assign) or changes(statement.value):
+        return frozenset()
+    parts = [e for target in statement.targets for e in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    return frozenset(part.id for part in parts if isinstance(part, ast.Name)) if _are_names(parts) else frozenset()
+
+
+def _are_names(parts: list[ast.expr]) -> bool:
+    return all(isinstance(part, ast.Name) for part in parts)
+
+
+def _loaded(statement: ast.stmt) -> frozenset[str]:
+    """Names that a statement reads itself, and not in the statements below it; what it changes in place is read."""
+    inner = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
+    names = (child for part in inner for child in walk(part) if isinstance(child, ast.Name))
+    kept = isinstance(statement, (ast.AugAssign, ast.AnnAssign))
+    return frozenset(name.id for name in names if kept or isinstance(name.ctx, ast.Load))
+
+
+def _is_replaced(one: ast.stmt, bound: dict[ast.stmt, frozenset[str]], statements: list[ast.stmt]) -> bool:
+    """Whether all that a statement binds is bound again beside it before anything reads it."""
+    left = set(bound[one])
+    for later in statements[statements.index(one) + 1 :]:
+        if left & _loaded(later) or later.col_offset != one.col_offset:
+            return False
+        left -= bound.get(later, frozenset())
+        if not left:
+            return True
+    return False
 
 
 def shows_number(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> int | None:

@@ -29,6 +29,7 @@ _CHANGING = frozenset(
 _FLOAT_CALLS = frozenset(
     {"float", "math.sqrt", "math.exp", "math.log", "math.pow", "math.sin", "math.cos", "math.tanh"}
 )
+_FLOATS = frozenset(f"{module}.{name}" for module in ("math", "numpy", "torch") for name in ("pi", "e", "inf", "nan"))
 _REDUCED = frozenset("max min sum mean prod argmax argmin median amax amin".split())
 _CONTAINER = lazy_pattern(r"\b(?:[Ll]ist|[Dd]ict)\b")
 _CLASS = lazy_pattern(r"(?!(?:bool|str|int|float|(?:torch\.)?(?:Tensor|dtype|device|Size))$)\w+(?:\.\w+)*")
@@ -124,6 +125,8 @@ def may_be_int(view: ModuleView, node: ast.expr, steps: int = 0) -> bool:
             return isinstance(value, int) and not isinstance(value, bool)
         case ast.UnaryOp(operand=operand):
             return may_be_int(view, operand, steps + 1)
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return any(may_be_int(view, element, steps + 1) for element in elements)
         case ast.BinOp(op=ast.Div()):
             return False
         case ast.BinOp(left=left, right=right):
@@ -133,6 +136,8 @@ def may_be_int(view: ModuleView, node: ast.expr, steps: int = 0) -> bool:
         case ast.Call(func=function):
             name = function.id if isinstance(function, ast.Name) else view.certain_name(function)
             return name not in _FLOAT_CALLS
+        case ast.Attribute() if view.certain_name(node) in _FLOATS:
+            return False
         case ast.Attribute() if self_attribute(node) is not None:
             stored = stored_on_self(view, node)
             return not stored or any(may_be_int(view, value, steps + 1) for value in stored)
@@ -141,8 +146,11 @@ def may_be_int(view: ModuleView, node: ast.expr, steps: int = 0) -> bool:
             if binding is not None and binding.kind == "assign" and binding.value is not None:
                 return may_be_int(view, binding.value, steps + 1)
             if binding is not None and isinstance(binding.node, ast.arg):
+                function = view.function_of(binding.node)
+                comments = comment_types(view, function) if isinstance(function, ast.FunctionDef) else None
                 annotation = binding.node.annotation
-                return annotation is None or view.text(annotation) != "float"
+                written = view.text(annotation) if annotation is not None else (comments or {}).get(binding.name, "")
+                return written != "float"
     return True
 
 

@@ -7,6 +7,7 @@ import re
 from abc import abstractmethod
 
 from torchlift.project import Project
+from torchlift.rules.analysis.project.same_program import in_one_program
 from torchlift.rules.analysis.values.literals import is_false
 from torchlift.rules.analysis.values.number_ranges import applied
 from torchlift.rules.analysis.values.parameter_values import named_arguments
@@ -43,6 +44,8 @@ _LOOKUPS = frozenset({"embedding", "embedding_bag"})  # run on torch 2.13.0, 202
 _QUESTIONS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing"})
 # Other results in half precision, other gradients.
 _DIFFERENT = frozenset({"addmm", "std", "type_as"})
+# A list in TorchScript, a tuple in Python, and read no further.
+_SPLITS = frozenset("split split_with_sizes tensor_split hsplit vsplit dsplit meshgrid broadcast_tensors".split())
 # Functions that do the same with an int as with a float of the same value.
 _SAME_FOR_INTS = frozenset(
     "dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout int float bool range".split()
@@ -93,6 +96,9 @@ class CallReader(ExpressionReader):
                 raise Differs(
                     f"`{self.text(node)}` shortens rows longer than `max_norm` in Python, and in TorchScript it does not"
                 )
+            if self.known_only and (last in _SPLITS or (last == "where" and len(node.args) == 1)):
+                self.parts(node)
+                return "tensors"
             if last in _FACTORIES:
                 values = [*node.args, *(keyword.value for keyword in node.keywords)]
                 fixed = not any(map(_names, values))
@@ -124,6 +130,8 @@ class CallReader(ExpressionReader):
         values = [*node.args, *(keyword.value for keyword in node.keywords)]
         numbers = [value for value in values if self.sources_of(value) and self.kind(value) not in TENSORS]
         if not numbers or last in FLOATING or last.endswith("_") or last in _SAME_FOR_INTS:
+            return
+        if name.startswith("torch.") and any(keyword.arg == "dtype" for keyword in node.keywords):
             return
         if isinstance(node.func, ast.Attribute) and not name and self.kind(node.func.value) == "floating":
             return
@@ -161,6 +169,9 @@ class CallReader(ExpressionReader):
         if base == "unknown":
             return base
         if base in TENSORS:
+            if self.known_only and name in _SPLITS:
+                self.parts(node)
+                return "tensors"
             if name in SIZES:
                 if any(self.kind(argument) != "int" for argument in node.args) or node.keywords:
                     raise NotRead(f"`{self.text(node)}` was not compared with what TorchScript makes of it")
@@ -253,7 +264,8 @@ class CallReader(ExpressionReader):
         if {"dtype", "device"} <= {keyword.arg for keyword in node.keywords}:
             return None
         files = (path for word in _DEFAULTS for path in self.project.files_holding(word))
-        return next((f", and {path} may set a default for new tensors" for path in files), None)
+        here = (path for path in files if in_one_program(self.project, self.view.path, path))
+        return next((f", and {path} may set a default for new tensors" for path in here), None)
 
     def _is_fixed(self, value: ast.expr) -> bool:
         """Whether a value is written with nothing but constants, a dtype or a device among them."""
@@ -276,10 +288,12 @@ class CallReader(ExpressionReader):
             raise NotRead(f"what `{shown}` does was not followed")
         home, definition = found
         if any(home.possible_name(decorator) != "torch.jit.script" for decorator in definition.decorator_list):
-            names = {home.possible_name(decorator) for decorator in definition.decorator_list}
-            compiled = all(name.startswith("torch.") and "jit" in name for name in names)
+            parts = (item.func if isinstance(item, ast.Call) else item for item in definition.decorator_list)
+            names = {home.possible_name(part) for part in parts}
+            # An operator of `torch.library` is an object that scripted code calls as it is (run on torch 2.13.0, 2026-11-27).
+            alike = all(name.startswith("torch.") and ("jit" in name or ".library." in name) for name in names)
             reason = f"`{shown}` is decorated"
-            raise NotRead(reason) if compiled else Differs(f"{reason}, and scripting left the decorators out")
+            raise NotRead(reason) if alike else Differs(f"{reason}, and scripting may have left the decorators out")
         if self.depth >= _MOST_CALLS or (
             not self.known_only and (node.keywords or any(self.kind(a) not in TENSORS for a in node.args))
         ):

@@ -15,11 +15,18 @@ from dataclasses import field
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.values.number_ranges import Range, combined, range_of
-from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.torchscript.facts.scripted_operations import ATTRIBUTES, MATH_CONSTANTS
 from torchlift.rules.torchscript.functions import value_kinds
-from torchlift.rules.torchscript.functions.known_differences import changes, draws, has_parameter, is_rebound, may_wrap
-from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_dtype, parameter_kind
+from torchlift.rules.torchscript.functions.known_differences import (
+    changes,
+    draws,
+    has_parameter,
+    is_bound_again,
+    is_condition,
+    is_rebound,
+    may_wrap,
+)
+from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_dtype
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -103,15 +110,8 @@ class ExpressionReader(ABC):
         self.own = own or {}
         self.me = parameters[0].arg if own is not None and parameters else None
         parameters = parameters[1 if own is not None else 0 :]
-        comments = comment_types(view, node) or {}
-        self.kinds = {
-            argument.arg: parameter_kind(view, argument.annotation, comments.get(argument.arg))
-            for argument in parameters
-        }
-        self.kinds |= {argument.arg: "unknown" for argument in node.args.kwonlyargs}
-        if known_only:
-            self.kinds |= {a.arg: parameter_kind(view, a.annotation) for a in node.args.kwonlyargs if a.annotation}
-        self.sources |= {name: frozenset({name}) for name, kind in self.kinds.items() if kind == "float"}
+        self.kinds, floats = value_kinds.parameter_kinds(view, node, parameters, known_only=known_only)
+        self.sources |= {name: frozenset({name}) for name in floats}
 
     # Notes
 
@@ -231,6 +231,8 @@ class ExpressionReader(ABC):
             case ast.BoolOp():
                 if all(self.kind(value) == "bool" for value in node.values):
                     return "bool"
+                if not is_condition(self.view, node) and any(self.kind(value) in TENSORS for value in node.values):
+                    raise Differs(f"`{self.text(node)}` is a bool in TorchScript, and one of the tensors in Python")
                 raise NotRead("the function joins conditions that are tensors")
             case ast.IfExp():
                 self.condition(node.test)
@@ -253,18 +255,9 @@ class ExpressionReader(ABC):
         if node.id in self.kinds:
             return self.kinds[node.id]
         fixed = f"the function reads `{node.id}` from around it, which scripting fixed when it compiled"
-        if self.known_only and not self._is_bound_again(node):
+        if self.known_only and not is_bound_again(self.view, node, self.node):
             raise NotRead(fixed)
         raise Differs(fixed)
-
-    def _is_bound_again(self, node: ast.Name) -> bool:
-        """Whether a name from around the function may be bound more than once."""
-        owner = self.view.scope_at(node).lookup(node.id)
-        if owner is None or len(owner.bindings[node.id]) < 2:
-            return False
-        if all(isinstance(bound.statement, ast.Import) and bound.kind == "import" for bound in owner.bindings[node.id]):
-            return False  # `import torch` and `import torch.fft` bind one package
-        return owner.kind == "module" or owner.node is not self.node
 
     def _attribute(self, node: ast.Attribute) -> str:
         name = self.view.certain_name(node)
@@ -279,6 +272,8 @@ class ExpressionReader(ABC):
                 raise NotRead(f"the function reads `{self.me}.{node.attr}`, which was not read")
             return self.own[node.attr]
         base = self.kind(node.value)
+        if base in TENSORS and node.attr == "grad":
+            raise Differs(f"`{self.text(node)}` is a tensor in TorchScript where it is None in Python")
         if base == "unknown":
             return base
         if base == "pair" and node.attr in {"values", "indices"}:
@@ -419,7 +414,8 @@ class ExpressionReader(ABC):
             self.index(node.slice)
             return base
         if base == "unknown":
-            return base
+            several = isinstance(node.value, ast.Name) and node.value.id in self.sources
+            return "float" if several and not isinstance(node.slice, ast.Slice) else base
         if base == "shape":
             if isinstance(node.slice, ast.Slice):
                 self.index(node.slice)

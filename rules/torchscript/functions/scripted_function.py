@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.places.order import leaves
-from torchlift.rules.analysis.values.number_ranges import COUNT, SIZE, Range, combined, steps
+from torchlift.rules.analysis.values.number_ranges import COUNT, SIZE, Range, asserted, combined, steps
 from torchlift.rules.analysis.values.type_comments import comment_types
-from torchlift.rules.torchscript.functions.known_differences import draws, may_wrap, shows_number
+from torchlift.rules.torchscript.functions.known_differences import may_wrap, of_whole
 from torchlift.rules.torchscript.functions.script_only_methods import script_only_methods
 from torchlift.rules.torchscript.functions.scripted_calls import CallReader
 from torchlift.rules.torchscript.functions.scripted_expressions import (
@@ -22,7 +22,13 @@ from torchlift.rules.torchscript.functions.scripted_expressions import (
     FunctionNode,
     NotRead,
 )
-from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_tensor_annotation, shown
+from torchlift.rules.torchscript.functions.value_kinds import (
+    NUMBERS,
+    TENSORS,
+    is_dict_view,
+    is_tensor_annotation,
+    shown,
+)
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -108,22 +114,15 @@ def _read(
     if not known_only:
         facts.doubts += tensor_parameters(view, node, method=own is not None)
     reader.block(node.body)
-    facts.doubts += _unused(node, drawn_only=known_only)
-    if known_only and (line := shows_number(view, node)) is not None:
-        facts.doubts.append(
-            f"line {line} of `{node.name}` shows a dtype, a layout or a memory format, which is a number in TorchScript"
-        )
+    facts.doubts += of_whole(view, node) if known_only else _unused(node)
     facts.fails += script_only_methods(view, node)
     results = set(reader.results)
     facts.result = results.pop() if len(results) == 1 else "tensor" if results == TENSORS else None
     return facts
 
 
-def _unused(node: FunctionNode, *, drawn_only: bool) -> list[str]:
-    """Variables that are computed and never read: TorchScript leaves the computation out, with the errors it may raise.
-
-    With `drawn_only`, those that draw random numbers: what is drawn later is other numbers then.
-    """
+def _unused(node: FunctionNode) -> list[str]:
+    """Variables that are computed and never read: TorchScript leaves the computation out, with the errors it may raise."""
     names = [child for child in walk(node) if isinstance(child, ast.Name)]
     read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
     read |= {
@@ -139,15 +138,6 @@ def _unused(node: FunctionNode, *, drawn_only: bool) -> list[str]:
         if isinstance(element, ast.Name)
     }
     unused = sorted({name.id for name in names if isinstance(name.ctx, ast.Store)} - read - unpacked)
-    if drawn_only:
-        drawn = {
-            target.id
-            for child in walk(node)
-            if isinstance(child, ast.Assign) and draws(child.value)
-            for target in child.targets
-            if isinstance(target, ast.Name)
-        }
-        unused = [name for name in unused if name in drawn]
     return [f"`{name}` of `{node.name}` is never used, and TorchScript does not compute it" for name in unused[:1]]
 
 
@@ -225,6 +215,8 @@ class _Body(CallReader):
             case ast.For(target=ast.Name() as target):
                 self._for(node, target)
             case ast.Assert() | ast.Raise():
+                if isinstance(node, ast.Assert) and (held := asserted(node.test)) is not None:
+                    self._bound(*held)
                 self.facts.raises = self.facts.raises or node.lineno
                 raise NotRead(
                     "an error that the function raises is a `torch.jit.Error` when scripted and its own class in Python"
@@ -237,18 +229,25 @@ class _Body(CallReader):
     def _result(self, value: ast.expr) -> str:
         if isinstance(value, ast.Tuple):
             for element in value.elts:
-                self._result(element)
+                self._part_of_result(element)
             return "tuple"
         kind = self.kind(value)
         if kind == "float":
             self.reached(value, value)
-        if kind in {"shape", "tensors"}:
+        if kind in {"shape", "tensors"} or (self.known_only and is_dict_view(value)):
             self.facts.sequence = self.facts.sequence or value.lineno
         if kind == "unknown":
             return kind
         if kind not in TENSORS:
             raise NotRead(f"the function returns {shown(kind)}, which scripting may hand out as another type")
         return kind
+
+    def _part_of_result(self, value: ast.expr) -> None:
+        try:
+            self._result(value)
+        except NotRead as doubt:
+            if isinstance(doubt, Differs) or not self.known_only:
+                raise
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):

@@ -6,10 +6,10 @@ import ast
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
-from torchlift.rules.analysis.places.possible_callers import Step, called_where, step_from
+from torchlift.rules.analysis.project.same_program import in_one_program
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.compiled_context import symbolic_trace
-from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer
+from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer, library_tracers
 from torchlift.rules.torchscript.compilers.scripting_roots import traced_by
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.modules.data_branches import data_branch
@@ -65,8 +65,8 @@ def trace_doubts(
     symbolic = None if drops(context) else symbolic_trace(context.project)  # torch.fx fails on a scripted function
     if symbolic is not None:
         return [f"{symbolic} may trace with torch.fx, which passes over a scripted function and goes into a plain one"]
-    place = first_tracer(context.project) if drops(context) else first_trace(context.project)
-    if place is None or (drops(context) and not _may_be_traced(context.project, view, node)):
+    place = tracer_of(context.project, view, node) if drops(context) else first_trace(context.project)
+    if place is None:
         return []
     if branches is not None:
         return [
@@ -76,14 +76,11 @@ def trace_doubts(
     return [f"{place} traces or exports to ONNX, which may fix the sizes that `{name}` reads on line {shapes}"]
 
 
-def _may_be_traced(project: Project, view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a module's `forward`, or what is handed on, may call a function: a trace runs nothing else."""
-    return called_where(view, node, project, _nowhere, _step) is not None
-
-
-def _step(project: Project, name: str) -> Step:
-    return step_from(project, name, _nowhere)
-
-
-def _nowhere(_view: ModuleView, _node: ast.AST) -> bool:
-    return False
+def tracer_of(project: Project, view: ModuleView, node: ast.stmt) -> str | None:
+    """The place that traces a function or class, or may; a file that has a library do so, in a program with it."""
+    if first_tracer(project) is None:
+        return None
+    reach = traced_by(project, view.path, ((view.path, node.lineno),))
+    if reach is not None:
+        return reach.root
+    return next((path for path in library_tracers(project) if in_one_program(project, view.path, path)), None)

@@ -6,9 +6,13 @@ import ast
 import re
 from collections.abc import Mapping
 
+from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
+_MAYBE_FLOAT = lazy_pattern(r"(?:typing\.)?Optional\[float\]|float \| None|None \| float")
+_FLOATS = lazy_pattern(r"(?i)\b(?:list|tuple|dict)\[.*\bfloat\b")
 TENSORS = frozenset({"tensor", "floating"})
 NUMBERS = frozenset({"int", "float"})
 _DTYPES = frozenset(
@@ -28,9 +32,34 @@ def parameter_kind(view: ModuleView, annotation: ast.expr | None, comment: str |
     return plain if plain in {"int", "float", "bool", "str"} else "unknown"
 
 
+def parameter_kinds(
+    view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef, positional: list[ast.arg], *, known_only: bool
+) -> tuple[dict[str, str], list[str]]:
+    """Kinds of the parameters of a function, and those that hold floats, one or several.
+
+    With `known_only` keywords are read as well, and an optional float is one.
+    """
+    comments = comment_types(view, node) or {}
+    kinds = {one.arg: parameter_kind(view, one.annotation, comments.get(one.arg)) for one in positional}
+    kinds |= {one.arg: "unknown" for one in node.args.kwonlyargs}
+    written = dict(comments)
+    if known_only:
+        kinds |= {one.arg: parameter_kind(view, one.annotation) for one in node.args.kwonlyargs if one.annotation}
+        written |= {a.arg: view.text(a.annotation) for a in [*positional, *node.args.kwonlyargs] if a.annotation}
+        kinds |= {name: "float" for name in kinds if _MAYBE_FLOAT.fullmatch(written.get(name, ""))}
+    several = [name for name in kinds if known_only and _FLOATS.search(written.get(name, ""))]
+    return kinds, [*(name for name, kind in kinds.items() if kind == "float"), *several]
+
+
 def is_tensor_annotation(view: ModuleView, node: ast.expr) -> bool:
     """Whether an annotation surely means `torch.Tensor`."""
     return view.certain_name(node) == "torch.Tensor"
+
+
+def is_dict_view(node: ast.expr) -> bool:
+    """Whether an expression gives keys, values or items, which are a list in TorchScript."""
+    asked = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    return asked in {"keys", "values", "items"}
 
 
 def is_dtype(name: str) -> bool:

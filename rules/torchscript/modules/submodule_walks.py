@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
+from torchlift.rules.analysis.project.same_program import in_one_program
 from torchlift.rules.torchscript.modules.reached_classes import reached_classes
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -41,8 +42,8 @@ _NEWLINE = b"\n"
 _ANY = ""
 
 
-def first_walk(project: Project, parts: frozenset[str] | None = None, near: str = "") -> str | None:
-    """`path:line` of a place in the project, the closest to `near`, that may find the parts of a scripted module by their classes.
+def first_walk(project: Project, parts: frozenset[str] | None, near: str) -> str | None:
+    """`path:line` of a place, in a program with `near` and closest to it, that may find the parts of a scripted module by their classes.
 
     Whatever is called `.apply`, `.modules` or the like counts as going through parts, and whatever asks for a class anywhere
     in a project that does so: which object it belongs to is not looked at.
@@ -57,6 +58,7 @@ def first_walk(project: Project, parts: frozenset[str] | None = None, near: str 
         return None
     asked = project.once(_asked)
     found = [place for place, kind in asked if parts is None or _is_any(kind) or kind in parts]
+    found = [place for place in found if in_one_program(project, near, place.rpartition(":")[0])]
     folder = near.rpartition("/")[0]
     away = {place: (not place.startswith(f"{near}:"), place.rpartition("/")[0] != folder) for place in found}
     return min(found, key=away.__getitem__, default=None)
@@ -92,7 +94,7 @@ def _find(project: Project) -> str | None:
 
 
 def _asked(project: Project) -> tuple[tuple[str, str], ...]:
-    """Places that ask for a class that may be a module's, with its name; with an empty one where it may be any, which is the last."""
+    """Places that ask for a class that may be a module's, with its name; with an empty one where it may be any."""
     found: dict[tuple[str, str], None] = {}
     for path in project.files_holding("isinstance", "type(", "__class__", "case "):
         data = project.data(path)
@@ -105,8 +107,6 @@ def _asked(project: Project) -> tuple[tuple[str, str], ...]:
                         continue
                     asked = _ANY if kind and _is_renamed(project, data, kind) else kind
                     found[place, asked] = None
-                    if _is_any(asked):
-                        return tuple(found)
     return tuple(found)
 
 

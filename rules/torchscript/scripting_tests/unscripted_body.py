@@ -157,27 +157,23 @@ class UnscriptedBody:
                 if function is not None and isinstance(self.view.parent(function), ast.ClassDef):
                     raise CannotReplace("a scripted function in a class body is called without `self`")
                 self.rewrites.append(DropDecorator(self.view.span(use.node)))
-                if isinstance(function, ast.FunctionDef):
-                    self.doubts += self._traced_later(function)
+                if isinstance(function, ast.FunctionDef) and (traced := self._traced_later(function)) is not None:
+                    raise NotTheSame(traced)
 
-    def _traced_later(self, function: ast.FunctionDef) -> Iterator[str]:
+    def _traced_later(self, function: ast.FunctionDef) -> str | None:
         """A clause about a function with branches, or that reads sizes, which the test hands to code that may trace it."""
         branch = next((node for node in walk(function) if isinstance(node, _WAYS) or _reads_size(node)), None)
         bound = self.view.scope_at(function).bindings.get(function.name, [])
         place = first_tracer(self.values.project) if branch is not None and len(bound) == 1 else None
-        if place is None or branch is None:
-            return
-        for read, _ in self.view.reads_of(bound[0]):
+        for read, _ in self.view.reads_of(bound[0]) if place is not None and branch is not None else ():
             call = self.view.parent(read)
             here = isinstance(call, ast.Call) and call.func is read
             around = [one for one in self.view.ancestors(read) if isinstance(one, _CODE)]
             if not here or around[:1] != [self.view.function_of(function)]:
                 kept = "sizes that are read" if _reads_size(branch) else "branch"
-                yield (
-                    f"{place} traces or exports to ONNX, and a trace keeps the {kept} on line {getattr(branch, 'lineno', 0)} of a "
-                    f"scripted `{function.name}` only"
-                )
-                return
+                line = getattr(branch, "lineno", 0)
+                return f"{place} may trace `{function.name}`, and a trace may fix the {kept} on line {line} of a plain function"
+        return None
 
     def _calls(self) -> Iterator[ast.Call]:
         """Calls that give a scripted value, in what stays."""

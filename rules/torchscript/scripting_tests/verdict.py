@@ -279,7 +279,9 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     doubts = body.doubts
     doubts += filter(None, (needed_as_said(values.view, values.function),))
     if (expected := next(filter(expects, reduction.kept), None)) is not None:
-        doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
+        doubts.append(
+            f"line {expected.lineno} expects an error or a warning, which the scripted value may have been the reason for"
+        )
     if (caught := _fails_without(values)) is not None:
         doubts.append(f"line {caught} fails where a capture does, and what is left may look at one value twice")
     if _has_to_fail(values.function):

@@ -30,7 +30,7 @@ def measured_beside(view: ModuleView, call: ast.Call, value: ast.expr) -> str | 
             shown = one_line(view, value)
             return (
                 f"this file measures time, and what stands for the scripted `{shown}` is `{shown}` itself from now on, which "
-                f"line {read.lineno} uses already: delete what measures it again"
+                f"line {read.lineno} uses already"
             )
     return None
 

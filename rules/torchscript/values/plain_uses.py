@@ -207,7 +207,7 @@ def _not_followed(
         part = part_of_scripted(life, project, view.path, owner) if owner is not None else None
         if part is not None:
             return "script_only", part
-        place = first_walk(project, parts)
+        place = first_walk(project, parts, view.path)
         if place is None:
             scripts = _compiled_whole(view, obstacle.node, project)
             if scripts is None:

@@ -96,7 +96,7 @@ class ModuleFiles:
         candidates = self.by_name.get(name, [])
         if len(candidates) > 1:
             beside = [path for path in candidates if path.rpartition("/")[0] == folder]
-            candidates = beside or _around(importer, {path: _root(path, name) for path in candidates})
+            candidates = beside or innermost(importer, {path: _root(path, name) for path in candidates})
             return candidates[0] if len(candidates) == 1 else None
         if candidates:
             return candidates[0]
@@ -114,7 +114,7 @@ class ModuleFiles:
         ending = f"/{relative}"
         modules = [module for module in self._by_last_part.get(name.rpartition(".")[2], ()) if module.endswith(ending)]
         if len(modules) > 1:
-            modules = _around(importer, {module: module.removesuffix(ending) for module in modules})
+            modules = innermost(importer, {module: module.removesuffix(ending) for module in modules})
         if len(modules) != 1:
             return None
         paths = (f"{modules[0]}.py", f"{modules[0]}/__init__.py")
@@ -135,8 +135,8 @@ def _root(path: str, name: str) -> str:
     return "/".join(path.removesuffix("/__init__.py").removesuffix("/__init__.pyi").split("/")[: -len(name.split("."))])
 
 
-def _around(importer: str, roots: Mapping[str, str]) -> list[str]:
+def innermost(importer: str, roots: Mapping[str, str]) -> list[str]:
     """Of several copies of a module, by the folders they are imported from, those in the innermost one around `importer`."""
     around = {copy: root for copy, root in roots.items() if not root or importer.startswith(f"{root}/")}
-    innermost = max(map(len, around.values()), default=0)
-    return [copy for copy, root in around.items() if len(root) == innermost]
+    longest = max(map(len, around.values()), default=0)
+    return [copy for copy, root in around.items() if len(root) == longest]

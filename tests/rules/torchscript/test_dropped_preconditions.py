@@ -68,9 +68,9 @@ FOR_REVIEW = {
     "an option that steers the module, too": (
         "TL102", {"a.py": HEAD + ATTRIBUTE.format(base="torch.nn.Module", mark="") + OPTION}),
     "an error that a test expects": ("TL102", {"test_a.py": HEAD + MODULE + EXPECTS}),
-    "a trace of the project reaches a branch": ("TL102", {"a.py": HEAD + BRANCH, "b.py": "import torch\ntorch.jit.trace\n"}),
+    "a trace of the project reaches a branch": ("TL102", {"a.py": HEAD + BRANCH, "b.py": "import a\nimport torch\ntorch.jit.trace\n"}),
     "a library traces": (
-        "TL102", {"a.py": HEAD + BRANCH, "b.py": "def save(net):\n    net.to_torchscript('x', method='trace')\n"}),
+        "TL102", {"a.py": HEAD + BRANCH, "b.py": "import a\n\n\ndef save(net):\n    net.to_torchscript('x', method='trace')\n"}),
     "autocast in another file": ("TL102", {"a.py": HEAD + PLAIN, "b.py": "import torch, a\n\nctx = torch.autocast('cpu')\n"}),
     "Lightning's mixed precision": (
         "TL102", {"a.py": HEAD + PLAIN, "b.py": "import a\n\nplugins = [MixedPrecision(precision='16-mixed', device='cuda')]\n"}),

@@ -195,3 +195,68 @@ def test_rows_are_shortened_by_plain_code_alone(
     plain = head + f"def f(i: torch.Tensor, w: torch.Tensor):\n    return {value}\n"
     assert (finding_of(tmp_path, plain).safety is Safety.SAFE) == same
     assert torch_programs.run(tmp_path, {"a.py": plain}, _ROWS) == ["bool", same]
+
+
+_ANSWERS = {
+    "numbers that nothing needs": ("r = torch.rand(2)\n    return torch.rand(2)", False),
+    "numbers for what nothing needs": ("r = torch.rand(2)\n    s = r + 1\n    return torch.rand(2)", False),
+    "numbers that are replaced": ("r = torch.randn(2)\n    r = torch.randn(2)\n    return x + r", False),
+    "a statement that draws": ("torch.randperm(3)\n    return torch.rand(2)", False),
+    "numbers that a branch needs": (
+        "r = torch.rand(2)\n    if bool(x.sum() > 9):\n        x = x + r\n    return x + torch.rand(2)",
+        True,
+    ),
+    "numbers for the next ones": ("r = torch.rand(2)\n    r = r + torch.rand(2)\n    return x * r", True),
+    "a gradient": ("return x.grad is None", False),
+    "two conditions": ("return x.any() and x.all()", False),
+    "two conditions that are asked": ("if x.any() and x.all():\n        return x\n    return -x", True),
+    "a split": ("return x.split(1)", False),
+    "a split by its name": ("y = torch.split(x, 1)\n    return y", False),
+    "indices": ("return torch.where(x > 0)", False),
+    "a shape beside a number": ("return x.shape[0], x.shape[:1]", False),
+    "several products": ("y = x.outer(x)\n    return y.mm(y) + y.mm(y + 1) + y.mm(y + 2) + y.mm(y + 3)", None),
+}
+_BOTH = """
+import torch
+from a import f
+def result_of(function):
+    torch.manual_seed(0)
+    return repr(function(torch.tensor([0.5, 1.0])))
+scripted = torch.jit.script(f)
+result = all(result_of(scripted) == result_of(f) for _ in range(3))
+"""
+
+
+@pytest.mark.parametrize(("body", "same"), _ANSWERS.values(), ids=_ANSWERS)
+def test_an_answer_is_another_only_where_a_finding_says_so(
+    body: str, same: bool | None, tmp_path: Path, torch_programs: TorchPrograms
+) -> None:
+    plain = HEAD + f"def f(x: torch.Tensor):\n    {body}\n"
+    assert (finding_of(tmp_path, plain).safety is Safety.SAFE) == bool(same)
+    if same is not None:  # how matrices round is the processor's
+        assert torch_programs.run(tmp_path, {"a.py": plain}, _BOTH) == ["bool", same]
+
+
+_PARTS = {
+    "a divisor that is held above zero": ("assert n > 0\n    return x * (1.0 / n)", "n: float", True),
+    "a divisor that may be zero": ("assert n >= 0\n    return x * (1.0 / n)", "n: float", False),
+    "an optional number": ("if n is not None:\n        return x * n\n    return x", "n: Optional[float] = None", False),
+    "a number of several": ("return x * n[0]", "n: List[float]", False),
+    "a number made a tensor of floats": ("return x * torch.tensor(n, dtype=torch.float32)", "n: float", True),
+}
+
+
+@pytest.mark.parametrize(("body", "given", "safe"), _PARTS.values(), ids=_PARTS)
+def test_what_a_number_may_be_counts_where_it_reaches_a_tensor(
+    body: str, given: str, safe: bool, tmp_path: Path
+) -> None:
+    plain = f"from typing import List, Optional\n\n{HEAD}def f(x: torch.Tensor, {given}):\n    {body}\n"
+    assert (finding_of(tmp_path, plain).safety is Safety.SAFE) == safe
+
+
+def test_an_operator_of_the_project_is_called_as_it_is(tmp_path: Path) -> None:
+    made = "@torch.library.custom_op('own::twice', mutates_args=())\ndef twice(x: torch.Tensor) -> torch.Tensor:\n    return x + x\n\n\n"
+    plain = "def f(x: torch.Tensor):\n    return twice(x)\n"
+    files = {"a.py": HEAD + made + "@torch.jit.script\n" + plain}
+    (finding,) = all_findings(analyse_files(tmp_path, files, codes=frozenset({"TL102"}), torchscript=DROP))
+    assert finding.safety is Safety.SAFE

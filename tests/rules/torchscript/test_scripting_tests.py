@@ -173,15 +173,15 @@ def test_a_test_that_compiles_what_it_scripted_is_left_to_the_user(tmp_path: Pat
     assert "`torch.compile` is called on line 12" in (left[0].help or "")
 
 
-def test_a_scripted_branch_that_an_onnx_export_may_trace_is_for_review(tmp_path: Path) -> None:
+def test_a_scripted_branch_that_an_onnx_export_may_trace_stays(tmp_path: Path) -> None:
     test = (
         "def test_net(export):\n    @torch.jit.script\n    def pick(x):\n        if x.shape[0] == 3:\n            return x\n"
         "        return -x\n\n    assert export(lambda x: pick(x))\n"
     )
     other = "import torch\n\n\ndef write(net, x):\n    torch.onnx.export(net, x, 'net.onnx', dynamo=False)\n"
-    changed, left = migrated(tmp_path, {"test_net.py": body(test), "net.py": other})
-    assert not changed
-    assert any("a trace keeps the branch on line 12" in (finding.help or "") for finding in left)
+    changed, left = migrated(tmp_path, {"test_net.py": body(test), "net.py": other}, unsafe=True)
+    assert "test_net.py" not in changed
+    assert any("a trace may fix the branch on line 12" in (finding.help or "") for finding in left)
 
 
 def test_a_program_that_is_called_like_a_test_is_none(tmp_path: Path) -> None:
