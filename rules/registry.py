@@ -51,12 +51,20 @@ def loaded_rules() -> Mapping[str, tuple[Rule, str]]:
             if rule.code in rules:
                 raise ValueError(f"{rule.code} is defined twice")
             rules[rule.code] = rule, module.name
-    first = frozenset(target for rule, _ in rules.values() if rule.gives_way is None for target in rule.targets)
+    first = frozenset(
+        target for rule, _ in rules.values() if rule.gives_way is None and rule.default for target in rule.targets
+    )
     for code, (rule, name) in rules.items():
         if rule.gives_way is not None:
-            left = tuple(target for target in rule.targets if longest_target(target, first) is None)
+            left = tuple(target for target in rule.targets if _is_left(target, first))
             rules[code] = replace(rule, targets=left, triggers=rule.gives_way(left)), name
     return dict(sorted(rules.items()))
+
+
+def _is_left(target: str, first: frozenset[str]) -> bool:
+    """Whether no other rule has a name, or one that it is below; functions of torchvision.models have the names of their modules."""
+    other = longest_target(target, first)
+    return other is None or (other != target and other.startswith("torchvision.models."))
 
 
 def rule_in(module: ModuleType) -> Rule:

@@ -7,7 +7,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from torchlift.dependencies.images import ImageLine, filled_image, image_named, old_system, read_images, stage_spans
+from torchlift.dependencies.images import (
+    ImageLine,
+    filled_image,
+    image_named,
+    old_system,
+    place_of_system,
+    read_images,
+    stage_spans,
+)
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.yaml_blocks import job_of
 from torchlift.finding import Finding, Severity
@@ -52,41 +60,17 @@ RULE = Rule(
     targets=(),
     check=nothing,
     triggers=(
-        *(
-            "pytorch/pytorch & -cuda",
-            "nvidia/pytorch & -py3",
-            "amazonaws.com & pytorch-",
-            "pkg.dev & pytorch-",
-            "gcr.io & pytorch-",
-        ),
+        "pytorch/pytorch & -cuda",
+        "nvidia/pytorch & -py3",
+        *(f"{host} & pytorch-" for host in ("amazonaws.com", "pkg.dev", "gcr.io")),
     ),
     text_triggers=(
+        *(f"nvidia/cuda & {word}" for word in ("torch", "requirements", "install", "uv", "env")),
         *(
-            "nvidia/cuda & torch",
-            "nvidia/cuda & requirements",
-            "nvidia/cuda & install",
-            "nvidia/cuda & uv",
-            "nvidia/cuda & env",
+            f"{word} & torch"
+            for word in ("FROM", "From", "docker", "image", "IMAGE", "container", "apptainer", "newTag", "repository")
         ),
-        *(
-            "FROM & torch",
-            "From & torch",
-            "docker & torch",
-            "image & torch",
-            "IMAGE & torch",
-            "container & torch",
-            "apptainer & torch",
-        ),
-        *(
-            "pytorch/pytorch",
-            "nvidia/pytorch & -py3",
-            "FROM & install",
-            "FROM & pt",
-            "image & :pt",
-            "docker & :pt",
-            "newTag & torch",
-            "repository & torch",
-        ),
+        *("pytorch/pytorch", "nvidia/pytorch & -py3", "FROM & install", "FROM & pt", "image & :pt", "docker & :pt"),
     ),
     text_kinds=NAMING,
     sources=(
@@ -195,7 +179,7 @@ def _system(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, se
     )
     help = "Take an image with a newer system: Ubuntu 20.04, Debian 10, Rocky Linux 8 and UBI 8 have 2.28 or newer."
     yield Finding(
-        "TL302", view.path, image.told or image.span, message, Severity.WARNING if own else Severity.INFO, help
+        "TL302", view.path, place_of_system(view, image), message, Severity.WARNING if own else Severity.INFO, help
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.dependencies.assignments import assignments
-from torchlift.dependencies.images import ImageLine, read_images, stage_spans, stages
+from torchlift.dependencies.images import ImageLine, place_of_system, read_images, stage_spans, stages
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.systems import system_of
@@ -126,10 +126,9 @@ def of_stage(view: TextView, image: ImageLine, place: Span) -> AskedPython | Non
     if image.kind == "python":
         return _of_image(image)
     stage = "\n".join(view.code[span.start : span.end] for span in spans)
-    told = image.told or image.span
     if image.kind == "conda":
         minor = int((image.python or "3.0").partition(".")[2])
-        asked = AskedPython(f"Python 3.{minor}, which the image has,", told, (minor,))
+        asked = AskedPython(f"Python 3.{minor}, which the image has,", image.told or image.span, (minor,))
         return None if _ENVIRONMENTS.search(stage) else asked
     if (
         image.kind not in {"cuda", "system"}
@@ -142,7 +141,8 @@ def of_stage(view: TextView, image: ImageLine, place: Span) -> AskedPython | Non
     system = system_of(image.name)
     if system is None or _PYTHON_PACKAGE.search(stage) is None:
         return None
-    return AskedPython(f"Python 3.{system.python}, which is the `python3` of {system.name},", told, (system.python,))
+    said = f"Python 3.{system.python}, which is the `python3` of {system.name},"
+    return AskedPython(said, place_of_system(view, image), (system.python,))
 
 
 def _numbered(view: TextView, spans: list[Span]) -> AskedPython | None:

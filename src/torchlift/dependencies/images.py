@@ -11,14 +11,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from torchlift.dependencies.commands import is_command
-from torchlift.dependencies.systems import system_of
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view.text import TextView
+
+if TYPE_CHECKING:
+    from torchlift.dependencies.systems import BaseSystem
 
 _FROM = lazy_pattern(r"^\s*FROM:?\s+(?:--platform=\S+\s+)?[\"']?(?P<image>[^\s\"']+)", re.IGNORECASE)
 _TAGGED = lazy_pattern(
@@ -53,7 +55,8 @@ _MADE_WITH = lazy_pattern(
     r"|(?:^|[-_.:/])(?:py)?torch(?P<first>[12])(?P<rest>(?<=1)\d\d|\d)(?=[-_]|\Z)"
 )
 _OF_THE_TAG = lazy_pattern(
-    r"(?:^|/)(?:pytorch|(?:huggingface-)?pytorch-(?:training|inference)[\w-]*|intel-(?:extension-for|optimized)-pytorch)"
+    r"(?:^|/)(?:pytorch|(?:huggingface-)?pytorch-(?:training|inference)[\w-]*|intel-(?:extension-for|optimized)-pytorch"
+    r"|[\w.-]*torch[\w.-]*(?=:v?[\d.]+[-_](?:cu(?:da)?\d|gpu|cpu|py(?:thon)?3|rocm\d)))"
     r":v?(?P<release>(?:0\.[1-4]|1\.\d\d?|2\.\d\d?)(?:\.\d+)?)(?![A-Za-z\d.])"
 )
 _ANYWHERE = lazy_pattern(r"(?:(?<![\w./$-])|(?<=:-))(?:docker://)?(?:\w[\w.-]*(?::\d+)?[/#])+[\w.-]+(?::[\w.-]+)?")
@@ -132,7 +135,13 @@ def image_named(name: str, span: Span, stage: int = 0) -> ImageLine | None:
     if release := _torch_in(name):
         return ImageLine("torch", span, name, torch=release, stage=stage)
     # A name alone may be anything: a stage, a service
-    return ImageLine("system", span, name, stage=stage) if ":" in name and system_of(name) is not None else None
+    return ImageLine("system", span, name, stage=stage) if ":" in name and _system_of(name) is not None else None
+
+
+def _system_of(name: str) -> BaseSystem | None:
+    from torchlift.dependencies.systems import system_of  # few runs see an image
+
+    return system_of(name)
 
 
 def _torch_in(name: str) -> str | None:
@@ -149,9 +158,14 @@ def _torch_in(name: str) -> str | None:
 
 def old_system(image: ImageLine) -> str | None:
     """The system in an image's tag and its C library, "ubuntu18.04, has glibc 2.27", where that is older than 2.28."""
-    system = system_of(image.name)
+    system = _system_of(image.name)
     old = system is not None and tuple(map(int, system.glibc.split("."))) < (2, 28)
     return f"{system.name}, has glibc {system.glibc}" if system is not None and old else None
+
+
+def place_of_system(view: TextView, image: ImageLine) -> Span:
+    """Where a file says which system an image has: in its name, or in the value of a variable."""
+    return image.span if _system_of(view.source.slice(image.span)) is not None else image.told or image.span
 
 
 def stages(view: TextView) -> list[int]:
@@ -240,10 +254,10 @@ def filled_image(view: TextView, name: str, span: Span, stage: int = -1) -> Imag
     whole = image is not None and image.kind == "torch" and _WHOLE_TAG.search(name) is not None
     if image is None or (image.kind == "torch" and not whole):
         return None
-    system = system_of(image.name) if image.kind == "system" else None
+    system = _system_of(image.name) if image.kind == "system" else None
     digits = image.release or image.python or ".".join(map(str, image.cuda or ()))
     digits = system.name.lstrip("abcdefghijklmnopqrstuvwxyz") if system is not None else digits
-    told = next((item for item in given.values() if digits in item.value or (system and system_of(item.value))), None)
+    told = next((item for item in given.values() if digits in item.value or (system and _system_of(item.value))), None)
     return replace(image, told=told.span) if told is not None else None
 
 
