@@ -125,8 +125,7 @@ def _needed(project: Project, path: str, names: frozenset[str]) -> Use | None:
 
 def _is_optional(view: ModuleView, node: ast.AST) -> bool:
     """Whether a file can be imported where a place in it cannot run: it is in a function, or under a condition."""
-    child = node
-    for ancestor in view.ancestors(node):
+    for child, ancestor in view.upwards(node):
         if isinstance(ancestor, _MAYBE):
             return True
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)) and child in ancestor.body:
@@ -134,5 +133,4 @@ def _is_optional(view: ModuleView, node: ast.AST) -> bool:
         if isinstance(ancestor, ast.Module):
             # `if torch_is_old: raise ...` above it
             return any(isinstance(below, ast.If) and tests_release(view, below.test) for below in ancestor.body)
-        child = ancestor
     return False

@@ -63,8 +63,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 def _around(view: ModuleView, node: ast.AST) -> ast.Try | ast.If | None:
     """What tries or asks for a name only because an old torch may lack it, if nothing in it knows the new names."""
-    child: ast.AST = node
-    for around in view.ancestors(node):
+    for child, around in view.upwards(node):
         if isinstance(around, (ast.Try, ast.If)) and any(child is statement for statement in around.body):
             if isinstance(around, ast.If):
                 tried = any(_is_answered(view, part) for part in walk(around.test))
@@ -72,7 +71,6 @@ def _around(view: ModuleView, node: ast.AST) -> ast.Try | ast.If | None:
                 tried = bool(around.handlers) and isinstance(child, (ast.Import, ast.ImportFrom))
             if tried and not _names_the_new(view, around):
                 return around
-        child = around
     return None
 
 

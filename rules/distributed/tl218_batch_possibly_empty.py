@@ -153,8 +153,7 @@ def _is_guarded(
         words = _words([test])
         return not words.isdisjoint(relevant) or any("world" in word or "size" in word for word in words)
 
-    child: ast.AST = call
-    for ancestor in view.ancestors(call):
+    for child, ancestor in view.upwards(call):
         if isinstance(child, ast.stmt):
             same = view.block(child)
             if any(_settles(earlier, concerns) for earlier in same[: same.index(child)]):
@@ -172,7 +171,6 @@ def _is_guarded(
                 break
             case _:
                 pass
-        child = ancestor
     return False
 
 

@@ -59,8 +59,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.call is None or use.kind != "call" or not may_use_nccl(context.project):
         return
-    child: ast.AST = use.call
-    for ancestor in view.ancestors(use.call):
+    for child, ancestor in view.upwards(use.call):
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             return
         if isinstance(ancestor, ast.If) and child is not ancestor.test:
@@ -75,7 +74,6 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
                     advice = _ADVICE.format(function="isend" if function.endswith("send") else "irecv")
                     yield Finding("TL221", view.path, view.span(use.node), message, Severity.WARNING, advice)
                 return
-        child = ancestor
 
 
 def _other_side(

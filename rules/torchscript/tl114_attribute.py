@@ -120,13 +120,11 @@ def _annotated(view: ModuleView, call: ast.Call) -> str:
 
 
 def _is_annotation(view: ModuleView, call: ast.Call) -> bool:
-    child: ast.AST = call
-    for ancestor in view.ancestors(call):
+    for child, ancestor in view.upwards(call):
         if isinstance(ancestor, (ast.AnnAssign, ast.arg)):
             return ancestor.annotation is child
         if isinstance(ancestor, ast.stmt):
             return False
-        child = ancestor
     return False
 
 

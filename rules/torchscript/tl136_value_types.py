@@ -130,8 +130,7 @@ def _said(context: Context) -> set[ast.AST]:
 def _consequence(node: ast.AST, view: ModuleView) -> str:
     """What happens where the type test is false, as far as its surroundings show it."""
     negated = False
-    child: ast.AST = node
-    for ancestor in view.ancestors(node):
+    for child, ancestor in view.upwards(node):
         match ancestor:
             case ast.UnaryOp(op=ast.Not()):
                 negated = not negated
@@ -147,7 +146,6 @@ def _consequence(node: ast.AST, view: ModuleView) -> str:
                 return "the case is never taken"
             case ast.stmt():
                 break
-        child = ancestor
     return f"it is {'true' if negated else 'false'}"
 
 

@@ -276,8 +276,7 @@ def _of_module(use: Use, place: UsePlace, context: Context) -> Iterator[Finding]
 
 def _looks_up(node: ast.AST, view: ModuleView) -> bool:
     """Whether a string is given to something that imports, patches or makes what it names; elsewhere it may be any word."""
-    child = node
-    for ancestor in view.ancestors(node):
+    for child, ancestor in view.upwards(node):
         match ancestor:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                 return child is not ancestor.func and name in _BY_NAME
@@ -288,7 +287,6 @@ def _looks_up(node: ast.AST, view: ModuleView) -> bool:
                 return True
             case ast.stmt():
                 return False
-        child = ancestor
     return False
 
 

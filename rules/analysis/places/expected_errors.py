@@ -22,8 +22,7 @@ def is_expected_to_fail(view: ModuleView, node: ast.AST) -> bool:
 
 def handler_around(view: ModuleView, node: ast.AST) -> str | None:
     """What takes the errors of `node` in the same function: `try`, or the last name of a context manager; None if nothing."""
-    child = node
-    for ancestor in view.ancestors(node):
+    for child, ancestor in view.upwards(node):
         match ancestor:
             case ast.Try(handlers=[_, *_]) if child in ancestor.body:
                 return "try"
@@ -33,15 +32,13 @@ def handler_around(view: ModuleView, node: ast.AST) -> str | None:
                     return name
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
                 return None
-        child = ancestor
     return None
 
 
 def caught_around(view: ModuleView, node: ast.AST) -> set[str]:
     """Last names of the error classes that handlers around `node` name, in the same function; `BaseException` for a bare one."""
     names: set[str] = set()
-    child = node
-    for ancestor in view.ancestors(node):
+    for child, ancestor in view.upwards(node):
         match ancestor:
             case ast.Try() if child in ancestor.body:
                 names |= frozenset().union(*map(caught, ancestor.handlers))
@@ -51,7 +48,6 @@ def caught_around(view: ModuleView, node: ast.AST) -> set[str]:
                         names |= {name for argument in item.context_expr.args[:1] for name in _last_names(argument)}
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
                 break
-        child = ancestor
     return names
 
 

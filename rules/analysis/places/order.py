@@ -63,19 +63,12 @@ def runs_later(view: ModuleView, node: ast.AST, statement: ast.stmt) -> bool:
 
 def excludes(view: ModuleView, first: ast.AST, second: ast.AST) -> bool:
     """Whether two nodes stand in different branches of one `if`, so that one run never passes both."""
-    above = {ancestor: child for child, ancestor in _upwards(view, first)}
-    for child, ancestor in _upwards(view, second):
+    above = {ancestor: child for child, ancestor in view.upwards(first)}
+    for child, ancestor in view.upwards(second):
         other = above.get(ancestor)
         if other is not None:
             return isinstance(ancestor, ast.If) and {_branch(ancestor, child), _branch(ancestor, other)} == {1, 2}
     return False
-
-
-def _upwards(view: ModuleView, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    child = node
-    for ancestor in view.ancestors(node):
-        yield child, ancestor
-        child = ancestor
 
 
 def _branch(node: ast.If, child: ast.AST) -> int:

@@ -22,22 +22,14 @@ def copes_without(view: ModuleView, node: ast.AST, target: TorchVersion) -> bool
     An import inside a `try` whose handler takes any error, and code behind an `if` or an `assert` about the release that
     leaves the function, the loop or the file.
     """
-    child = node
-    for ancestor in view.ancestors(node):
+    for child, ancestor in view.upwards(node):
         if isinstance(ancestor, ast.Try) and isinstance(child, (ast.Import, ast.ImportFrom)):
             tried = any(child is statement for statement in ancestor.body)
             if tried and any(map(catches_anything, ancestor.handlers)):
                 return True
         if isinstance(child, ast.stmt) and _left_before(view, child, target):
             return True
-        if (
-            isinstance(ancestor, (ast.If, ast.IfExp))
-            and child is not ancestor.test
-            and _is_flagged(view, ancestor.test)
-        ):
-            return True
-        child = ancestor
-    return False
+    return any(_is_flagged(view, choice.test) for choice, _ in view.choices(node))
 
 
 def _is_flagged(view: ModuleView, test: ast.expr) -> bool:
@@ -71,13 +63,11 @@ def _follows_tried_import(view: ModuleView, statement: ast.stmt | None) -> bool:
 
 def asks_for(view: ModuleView, node: ast.AST, word: str) -> bool:
     """Whether `node` runs under a condition that names `word` in a text: code that looks for a parameter before using it."""
-    child = node
-    for ancestor in view.ancestors(node):
-        tested = ancestor.test if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test else None
-        if tested is not None and any(isinstance(part, ast.Constant) and part.value == word for part in walk(tested)):
-            return True
-        child = ancestor
-    return False
+    return any(
+        isinstance(part, ast.Constant) and part.value == word
+        for choice, _ in view.choices(node)
+        for part in walk(choice.test)
+    )
 
 
 _SIGNATURES = ("inspect.signature", "inspect.getfullargspec", "inspect.getargspec")

@@ -107,16 +107,7 @@ def _knows_older_torch(view: ModuleView, call: ast.Call) -> bool:
     """Whether a call is the one for a torch without `device_id`: beside a test for it, or behind a `TypeError`."""
     if stands_in_for(view, call, _gives_device, ABSENT_PARAMETER | FAILED_CALL):
         return True
-    child: ast.AST = call
-    for ancestor in view.ancestors(call):
-        if (
-            isinstance(ancestor, (ast.If, ast.IfExp))
-            and child is not ancestor.test
-            and "device_id" in ast.unparse(ancestor.test)
-        ):
-            return True
-        child = ancestor
-    return False
+    return any("device_id" in ast.unparse(choice.test) for choice, _ in view.choices(call))
 
 
 def _gives_device(node: ast.AST) -> bool:

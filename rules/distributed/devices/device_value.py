@@ -58,21 +58,15 @@ def options_called(view: ModuleView, name: str) -> list[ast.Call]:
 def excludes_negative(view: ModuleView, node: ast.expr, at: ast.AST) -> bool:
     """Whether tests around `at` leave no negative value for `node`: `if args.local_rank != -1:` and the like."""
     text = ast.unparse(node)
-    child: ast.AST = at
-    for ancestor in view.ancestors(at):
-        if isinstance(ancestor, ast.If) and child is not ancestor.test:
-            if _is_bound_in(ancestor, node, at):
-                return False
-            holds = any(child is statement for statement in ancestor.body)
-            if _excludes(ancestor.test, text, holds):
-                return True
-        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            break
-        child = ancestor
+    for choice, holds in view.choices(at, view.function_of(at)):
+        if _is_bound_in(choice, node, at):
+            return False
+        if _excludes(choice.test, text, holds):
+            return True
     return False
 
 
-def _is_bound_in(around: ast.If, node: ast.expr, at: ast.AST) -> bool:
+def _is_bound_in(around: ast.AST, node: ast.expr, at: ast.AST) -> bool:
     """Whether something in an `if`, in front of `at`, binds what `node` reads to another value."""
     names = {child.id for child in walk(node) if isinstance(child, ast.Name)}
     attributes = {child.attr for child in walk(node) if isinstance(child, ast.Attribute)}

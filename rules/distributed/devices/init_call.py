@@ -75,8 +75,7 @@ def _is_alone(view: ModuleView, call: ast.Call, arguments: dict[str, ast.expr]) 
     size = arguments.get("world_size")
     if size is not None or "store" in arguments:
         return isinstance(size, ast.Constant) and size.value == 1
-    child: ast.AST = call
-    for ancestor in view.ancestors(call):
+    for child, ancestor in view.upwards(call):
         block = next((b for _, b in ast.iter_fields(ancestor) if isinstance(b, list) and child in b), [])
         for statement in reversed(block[: block.index(child)] if block else []):
             match statement:
@@ -87,7 +86,6 @@ def _is_alone(view: ModuleView, call: ast.Call, arguments: dict[str, ast.expr]) 
                     return bool(value == "1")
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return False
-        child = ancestor
     return False
 
 

@@ -31,13 +31,8 @@ def known_facts(view: ModuleView, init: InitCall) -> set[Fact]:
         facts |= _conjuncts(view, init.when.test, init.when.holds)
         if init.when.variable is not None:
             facts.add((f"{init.when.variable} == {init.when.nccl!s}".replace('"', "'"), True))
-    child: ast.AST = init.call
-    for ancestor in view.ancestors(init.call):
-        if isinstance(ancestor, ast.If) and child is not ancestor.test:
-            facts |= _conjuncts(view, ancestor.test, any(child is node for node in ancestor.body))
-        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            break
-        child = ancestor
+    for choice, holds in view.choices(init.call, view.function_of(init.call)):
+        facts |= _conjuncts(view, choice.test, holds)
     return facts
 
 

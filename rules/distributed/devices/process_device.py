@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.analysis.places.order import excludes
 from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.repeatable import (
     is_repeatable,
@@ -227,7 +228,7 @@ def _other_settings(view: ModuleView, init: ast.Call, chosen: ast.Call) -> Itera
     for other in set_device_calls(view, view.function_of(init) or view.tree):
         if other is chosen or view.function_of(other) is not view.function_of(init):
             continue
-        if not _is_same_device(view, chosen, other) and not _exclusive(view, init, other):
+        if not _is_same_device(view, chosen, other) and not excludes(view, init, other):
             yield other
 
 
@@ -302,19 +303,6 @@ def _handler_that_tells(view: ModuleView, call: ast.Call) -> ast.ExceptHandler |
 
 def _catches_both(handler: ast.ExceptHandler) -> bool:
     return catches_anything(handler) or {"RuntimeError", "ValueError"} <= caught(handler)
-
-
-def _exclusive(view: ModuleView, one: ast.AST, other: ast.AST) -> bool:
-    """Whether two nodes stand in different branches of one `if`."""
-    above = {id(node): node for node in view.ancestors(one)}
-    child: ast.AST = other
-    for ancestor in view.ancestors(other):
-        if id(ancestor) in above and isinstance(ancestor, ast.If):
-            inside = [one, *view.ancestors(one)]
-            mine = next(node for node in inside if view.parent(node) is ancestor)
-            return any(mine is node for node in ancestor.body) != any(child is node for node in ancestor.body)
-        child = ancestor
-    return False
 
 
 def barrier_between(view: ModuleView, init: ast.Call, setting: ast.Call) -> ast.Call | None:

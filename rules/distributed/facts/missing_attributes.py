@@ -44,9 +44,8 @@ def missing_behind(view: ModuleView, tested: ast.expr, test: ast.expr) -> list[s
 
 def _where_it_holds(view: ModuleView, test: ast.expr) -> list[ast.AST]:
     """The code that runs only where `test` holds; nothing where that is not plain to see."""
-    child: ast.AST = test
     found: list[ast.AST] = []
-    for ancestor in view.ancestors(test):
+    for child, ancestor in view.upwards(test):
         if isinstance(ancestor, ast.BoolOp) and isinstance(ancestor.op, ast.And):
             found += ancestor.values[next(i for i, value in enumerate(ancestor.values) if value is child) + 1 :]
         elif isinstance(ancestor, (ast.If, ast.While)) and child is ancestor.test:
@@ -55,5 +54,4 @@ def _where_it_holds(view: ModuleView, test: ast.expr) -> list[ast.AST]:
             return [*found, ancestor.body]
         else:
             break
-        child = ancestor
     return []

@@ -160,8 +160,7 @@ def _is_written_or_read(view: ModuleView, use: ast.Name) -> bool:
 
 def _is_tested_to_be_another(view: ModuleView, call: ast.Call, node: ast.expr) -> bool:
     """Whether tests around `call`, or in front of it, let nothing through but backends that are not NCCL."""
-    child: ast.AST = call
-    for ancestor in view.ancestors(call):
+    for child, ancestor in view.upwards(call):
         if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
             inside = child is ancestor.body or (isinstance(ancestor, ast.If) and child in ancestor.body)
             if _leaves_others(ancestor.test, node, inside) and is_unchanged(view, node, ancestor.test, call):
@@ -177,7 +176,6 @@ def _is_tested_to_be_another(view: ModuleView, call: ast.Call, node: ast.expr) -
                 return True
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return False
-        child = ancestor
     return False
 
 

@@ -107,13 +107,11 @@ def _peer(call: ast.Call) -> str:
 
 def _choice_around(view: ModuleView, call: ast.Call) -> tuple[ast.If, str, bool] | None:
     """The `if rank == src:` around a call, what the rank is compared with, and whether the call stands in its body."""
-    child: ast.AST = call
-    for above in view.ancestors(call):
+    for child, above in view.upwards(call):
         if isinstance(above, ast.If) and child is not above.test:
             match above.test:
                 case ast.Compare(left=left, ops=[ast.Eq()], comparators=[one]) if _RANK.fullmatch(ast.unparse(left)):
                     return above, ast.unparse(one), any(child is statement for statement in above.body)
-        child = above
     return None
 
 
@@ -128,12 +126,10 @@ def sends_first(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
 
 def _rank_of(view: ModuleView, call: ast.Call) -> int | None:
     """The rank that alone runs a call, by the `if rank == 0:` around it."""
-    child: ast.AST = call
-    for above in view.ancestors(call):
+    for child, above in view.upwards(call):
         if isinstance(above, ast.If) and any(child is statement for statement in above.body):
             match above.test:
                 case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=int(rank))]):
                     if _RANK.fullmatch(ast.unparse(left)):
                         return rank
-        child = above
     return None

@@ -102,8 +102,7 @@ def some_ranks_stop(view: ModuleView, statement: ast.stmt) -> bool:
 
 def reached_by_all(view: ModuleView, statement: ast.stmt, project: Project, depth: int = 0) -> bool:
     """Whether every rank surely runs a statement: no branch around it, and its function is called in such places only."""
-    child: ast.AST = statement
-    for ancestor in view.ancestors(statement):
+    for child, ancestor in view.upwards(statement):
         if isinstance(child, ast.stmt):
             block = view.block(child)
             earlier = block[: next(i for i, item in enumerate(block) if item is child)]
@@ -121,7 +120,6 @@ def reached_by_all(view: ModuleView, statement: ast.stmt, project: Project, dept
                 return False
         elif not isinstance(ancestor, ast.With) or not all(_is_of_torch(view, item) for item in ancestor.items):
             return False
-        child = ancestor
     return False
 
 

@@ -42,8 +42,7 @@ def conditions_on_own_rank(view: ModuleView, node: ast.AST, strength: Strength) 
 
 
 def _tests(view: ModuleView, node: ast.AST) -> Iterator[RankCondition]:
-    child: ast.AST = node
-    for ancestor in view.ancestors(node):
+    for child, ancestor in view.upwards(node):
         match ancestor:
             case ast.If(test=test, body=body, orelse=orelse) if child is not test:
                 yield RankCondition(test, others=orelse if child in body else body, around=ancestor)
@@ -59,7 +58,6 @@ def _tests(view: ModuleView, node: ast.AST) -> Iterator[RankCondition]:
             yield from _left_early(view, child, ancestor)
         if isinstance(ancestor, _FUNCTIONS):
             return
-        child = ancestor
 
 
 def _left_early(view: ModuleView, statement: ast.stmt, around: ast.AST) -> Iterator[RankCondition]:

@@ -25,19 +25,13 @@ def dead_branch(use: Use, context: Context, code: str, message: str) -> Finding 
     if not drops(context):
         return None
     view, lowest = context.view, context.settings.min_torch
-    child: ast.AST = use.node
-    for ancestor in view.ancestors(use.node):
-        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            passed = decided(view, ancestor.test, lowest, context.project.binding)
-            body = ancestor.body if isinstance(ancestor.body, list) else [ancestor.body]
-            if passed is not None and passed is not any(child is part for part in body):
-                test = view.text(ancestor.test)
-                advice = (
-                    f"No torch from {lowest} on, the lowest of this project, gets here: `{test}` is always {passed}."
-                )
-                fix = Fix("Delete the branch that never runs", Safety.SAFE, (_kept(view, ancestor, passed),))
-                return Finding(code, view.path, view.span(use.node), message, Severity.WARNING, advice, fix)
-        child = ancestor
+    for choice, holds in view.choices(use.node):
+        passed = decided(view, choice.test, lowest, context.project.binding)
+        if passed is not None and passed is not holds:
+            test = view.text(choice.test)
+            advice = f"No torch from {lowest} on, the lowest of this project, gets here: `{test}` is always {passed}."
+            fix = Fix("Delete the branch that never runs", Safety.SAFE, (_kept(view, choice, passed),))
+            return Finding(code, view.path, view.span(use.node), message, Severity.WARNING, advice, fix)
     return None
 
 

@@ -48,8 +48,7 @@ def certainty(view: ModuleView, node: ast.expr, function: ast.AST, ends: EarlyEn
     if not isinstance(function, _FUNCTIONS) or node.lineno > ends[1]:
         return ""
     answer: Certainty = "run" if node.lineno <= ends[0] else "compiled"
-    child: ast.AST = node
-    for around in view.ancestors(node):
+    for child, around in view.upwards(node):
         if around is function:
             return answer if isinstance(child, ast.stmt) else ""
         if isinstance(around, (*_LEAVES_OUT, *_FUNCTIONS)):
@@ -64,7 +63,6 @@ def certainty(view: ModuleView, node: ast.expr, function: ast.AST, ends: EarlyEn
             answer = "compiled"
         elif isinstance(around, (ast.For, ast.While)) and isinstance(child, ast.stmt):
             answer = "compiled"
-        child = around
     return ""
 
 

@@ -117,8 +117,7 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
 
 def _stands_in(view: ModuleView, node: ast.AST) -> bool:
     """Whether a store gives an old torch the hint that it lacks: `if not hasattr(torch.jit, "unused"): torch.jit.unused = ...`."""
-    child = node
-    for ancestor in view.ancestors(node):
+    for child, ancestor in view.upwards(node):
         if isinstance(ancestor, ast.If) and child in ancestor.body:
             match ancestor.test:
                 case ast.UnaryOp(
@@ -126,7 +125,6 @@ def _stands_in(view: ModuleView, node: ast.AST) -> bool:
                     operand=ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=str() as name)]),
                 ) if isinstance(node, ast.Attribute):
                     return name == node.attr
-        child = ancestor
     return False
 
 

@@ -127,8 +127,7 @@ def _is_tensor(view: ModuleView, node: ast.expr) -> bool:
 
 def _left_out(view: ModuleView, node: ast.AST, function: ast.AST) -> bool:
     """Whether code stands below a question about the mode or the capture, whose answer may leave it out."""
-    child = node
-    for around in view.ancestors(node):
+    for child, around in view.upwards(node):
         if around is function:
             return False
         asked = around.test if isinstance(around, (ast.If, ast.IfExp)) else None
@@ -136,7 +135,6 @@ def _left_out(view: ModuleView, node: ast.AST, function: ast.AST) -> bool:
             _asks_mode(part) for part in walk(asked) if child is not asked or part is not node
         ):
             return True
-        child = around
     return False
 
 

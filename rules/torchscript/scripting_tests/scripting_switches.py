@@ -136,8 +136,7 @@ def scripted_rows(values: ScriptedValues) -> list[tuple[ast.List | ast.Tuple, li
 
 def row_of(view: ModuleView, node: ast.expr) -> tuple[ast.List | ast.Tuple, list[ast.expr]] | None:
     """The rows of a `parametrize`, one of which is or holds `node`, and those that stay; None if `node` is in no such row."""
-    row: ast.AST = node
-    for display in view.ancestors(node):
+    for row, display in view.upwards(node):
         call = view.parent(display)
         if (
             isinstance(display, (ast.List, ast.Tuple))
@@ -149,7 +148,6 @@ def row_of(view: ModuleView, node: ast.expr) -> tuple[ast.List | ast.Tuple, list
             return (display, kept) if plain and kept and not any(isinstance(i, ast.Starred) for i in kept) else None
         if not isinstance(display, (ast.List, ast.Tuple, ast.Call)):
             return None
-        row = display
     return None
 
 

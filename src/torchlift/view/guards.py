@@ -90,8 +90,7 @@ def _around(
     known = {} if known is None else known
     path: list[ast.AST] = []
     answer = False
-    child = node
-    for ancestor in view.ancestors(node):
+    for child, ancestor in view.upwards(node):
         before = known.get((question, child, lowest))
         if before is not None:
             answer = before
@@ -100,7 +99,6 @@ def _around(
         if holds(child, ancestor):
             answer = True
             break
-        child = ancestor
     known.update(((question, one, lowest), answer) for one in path)
     return answer
 
@@ -198,8 +196,7 @@ def _is_of_torch(view: ModuleView, node: ast.expr) -> bool:
 
 
 def _is_body(choice: ast.If | ast.IfExp, child: ast.AST) -> bool:
-    body = choice.body if isinstance(choice.body, list) else [choice.body]
-    return any(child is part for part in body)
+    return child is choice.body or (isinstance(choice, ast.If) and child in choice.body)
 
 
 def _is_open_about_more(view: ModuleView, test: ast.expr, find: Lookup | None, decides: Decides) -> bool:

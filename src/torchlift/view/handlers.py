@@ -42,11 +42,9 @@ def may_be_for(handler: ast.ExceptHandler, errors: frozenset[str]) -> bool:
 
 def tried_around(view: ModuleView, node: ast.AST) -> Iterator[ast.Try]:
     """The `try` statements in whose body `node` stands, the innermost first."""
-    child = node
-    for ancestor in view.ancestors(node):
+    for child, ancestor in view.upwards(node):
         if isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
             yield ancestor
-        child = ancestor
 
 
 def failed_before(view: ModuleView, node: ast.AST) -> Iterator[tuple[ast.ExceptHandler, ast.Try]]:

@@ -51,6 +51,21 @@ class ParsedFile:
             yield parent
             parent = self.parents.get(parent)
 
+    def upwards(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+        """`node` and what stands right around it, then that and what stands around it, and so on."""
+        parent = self.parents.get(node)
+        while parent is not None:
+            yield node, parent
+            node, parent = parent, self.parents.get(parent)
+
+    def choices(self, node: ast.AST, within: ast.AST | None = None) -> Iterator[tuple[ast.If | ast.IfExp, bool]]:
+        """What chooses whether `node` runs, from the inside out and up to `within`, and whether it runs where the test holds."""
+        for child, around in self.upwards(node):
+            if around is within:
+                return
+            if isinstance(around, (ast.If, ast.IfExp)) and child is not around.test:
+                yield around, child is around.body or (isinstance(around, ast.If) and child in around.body)
+
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that holds `node`."""
         current: ast.AST = node
@@ -81,12 +96,10 @@ class ParsedFile:
 
     def scope_at(self, node: ast.AST) -> Scope:
         """The scope in which `node` is evaluated, for nodes inside bodies."""
-        previous: ast.AST = node
-        for ancestor in self.ancestors(node):
+        for previous, ancestor in self.upwards(node):
             scope = self.scopes.scope_of.get(ancestor)
             if scope is not None and not self._outside_body(ancestor, previous):
                 return scope
-            previous = ancestor
         return self.scopes.module
 
     @staticmethod

@@ -299,15 +299,13 @@ class SearchedFile(NamedFile):
         return "reference", None
 
     def _in_annotation(self, node: ast.expr) -> bool:
-        child: ast.AST = node
-        for ancestor in self.ancestors(node):
+        for child, ancestor in self.upwards(node):
             if isinstance(ancestor, (ast.AnnAssign, ast.arg)):
                 return ancestor.annotation is child
             if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 return ancestor.returns is child
             if isinstance(ancestor, ast.stmt):
                 return False
-            child = ancestor
         return False
 
 
