@@ -13,6 +13,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
+from torchlift.view.last_name import last_name
 
 # Packages whose functions are called everywhere: only files that name the parameter are looked at.
 _COMMON = frozenset({"torch", "nn"})
@@ -198,7 +199,7 @@ def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
         if moved:
             place = before.index(moved[0])
             now = after[place] if place < len(after) else "nothing"
-            if _last_word(call.args[place]) == now:
+            if last_name(call.args[place]) == now:
                 return None
             return (
                 f"{row.release.opening} changed the order of the parameters of `{row.name}`: what is passed by position here was "
@@ -210,10 +211,6 @@ def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
         if row.parameter not in keywords and row.parameter not in after[:given]:
             return f"Since {row.release} `{row.name}` needs the argument `{row.parameter}`.", False
     return None
-
-
-def _last_word(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 EXAMPLES = (

@@ -12,6 +12,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.handlers import ABSENT_NAME, ABSENT_PARAMETER, FAILED_CALL, stands_in_for, tried_around
+from torchlift.view.last_name import last_name
 
 # What the two storages answer alike; the others count elements in the one and bytes in the other.
 _ALIKE = frozenset({"data_ptr", "nbytes", "is_shared", "is_pinned"})
@@ -96,12 +97,10 @@ def _is_tensor(view: ModuleView, node: ast.expr) -> bool:
         return view.certain_name(binding.node.annotation) in {"torch.Tensor", "torch.nn.Parameter"}
     value = value_of(view, node)
     if isinstance(value, ast.Call):
-        return view.certain_name(value.func).startswith("torch.") or _NAMED_TENSOR.fullmatch(_last(node)) is not None
-    return _last(node) == "data" or _NAMED_TENSOR.fullmatch(_last(node)) is not None
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+        return (
+            view.certain_name(value.func).startswith("torch.") or _NAMED_TENSOR.fullmatch(last_name(node)) is not None
+        )
+    return last_name(node) == "data" or _NAMED_TENSOR.fullmatch(last_name(node)) is not None
 
 
 EXAMPLES = (

@@ -11,6 +11,7 @@ from torchlift.rules.analysis.values.value_of import stored_value, value_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.last_name import last_name
 
 RULE = Rule(
     code="TL447",
@@ -51,7 +52,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if type(index.slice.value) is not int or any(isinstance(above, ast.Try) for above in view.ancestors(node)):
         return
     certain = _is_one_number(view, node.value)
-    name = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+    name = last_name(node.value)
     goes_to = _goes_to(view, index) if not name else ""
     if not certain and not _NAMED_LOSS.fullmatch(name or goes_to):
         return

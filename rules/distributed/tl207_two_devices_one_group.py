@@ -12,6 +12,7 @@ from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS, surely_uses_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _DDP = "torch.nn.parallel.DistributedDataParallel"
@@ -105,7 +106,7 @@ def _device_text(view: ModuleView, node: ast.expr) -> str | None:
     literal = _literal(node)
     if literal is not None:
         return literal
-    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    name = last_name(node)
     return view.text(node) if name.startswith(("dev", "gpu", "cuda")) else None
 
 

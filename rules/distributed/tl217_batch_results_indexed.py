@@ -15,6 +15,7 @@ from torchlift.rules.distributed.p2p.batches.quiet_code import effects
 from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Binding, ModuleView, Use
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 RULE = Rule(
@@ -108,7 +109,7 @@ def _is_prepared(view: ModuleView, node: ast.AST, requests: Binding | None) -> b
     for ancestor in view.ancestors(node):
         if isinstance(ancestor, (ast.If, ast.IfExp, ast.While)):
             for part in walk(ancestor.test):
-                word = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
+                word = last_name(part)
                 text = part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else ""
                 if "backend" in word or "nccl" in f"{word}{text}".lower() or "gloo" in f"{word}{text}".lower():
                     return True

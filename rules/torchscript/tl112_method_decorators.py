@@ -18,6 +18,7 @@ from torchlift.rules.torchscript.hints.hint_removal import Removal, removal
 from torchlift.rules.torchscript.hints.stray_uses import DECORATED, HelpAndFix, Hint
 from torchlift.torchscript_intent import DROP
 from torchlift.view import ModuleView, Use
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 RULE = Rule(
@@ -152,7 +153,9 @@ def _is_captured(context: Context, definition: ast.FunctionDef | ast.AsyncFuncti
     owner = view.parent(definition)
     if not isinstance(owner, ast.ClassDef):
         calls = (node for node in walk(view.tree) if isinstance(node, ast.Call))
-        return any(_called_name(node) == definition.name and view.function_of(node) is not definition for node in calls)
+        return any(
+            last_name(node.func) == definition.name and view.function_of(node) is not definition for node in calls
+        )
     return definition.name in context.once(_called_from_forward, owner)
 
 
@@ -166,11 +169,6 @@ def _called_from_forward(_: Context, owner: ast.ClassDef) -> set[str]:
                 seen.add(node.attr)
                 pending.append(node.attr)
     return seen
-
-
-def _called_name(node: ast.Call) -> str:
-    function = node.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 # Types that hold no tensor by themselves; TorchScript takes whatever has no annotation for a tensor.
@@ -212,7 +210,7 @@ def _effect(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> int | None:
 
 def _has_effect(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
-        return _called_name(node) in _EFFECTS
+        return last_name(node.func) in _EFFECTS
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         return isinstance(node.ctx, ast.Store)
     return isinstance(node, (ast.Global, ast.Nonlocal))

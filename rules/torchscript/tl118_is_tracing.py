@@ -27,6 +27,7 @@ from torchlift.rules.torchscript.hints.stray_uses import Hint
 from torchlift.torchscript_intent import DROP
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _TRACING_STATE = "torch._C._get_tracing_state"
@@ -218,7 +219,7 @@ def _converts_sizes(context: Context, test: ast.expr, owner: ast.AST | None) -> 
         for node in walk(root):
             if isinstance(node, ast.Call):
                 function = node.func
-                name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+                name = last_name(function)
                 if name in _CONVERSIONS:
                     return True
     return False

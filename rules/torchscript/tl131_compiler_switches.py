@@ -212,12 +212,10 @@ def _unread(use: Use, view: ModuleView) -> tuple[str, tuple[Rewrite, ...]] | Non
     if use.call is None or not isinstance(statement, ast.Assign) or not _is_harmless(use.call):
         return None
     target = statement.targets[0]
-    owner = view.scope_at(target).lookup(target.id) if isinstance(target, ast.Name) else None
-    if len(statement.targets) != 1 or owner is None or owner.kind == "class":
+    binding = view.bound_by(target)
+    if len(statement.targets) != 1 or binding is None or binding.scope.kind == "class" or view.reads_of(binding):
         return None
-    assert isinstance(target, ast.Name)
-    binding = next((item for item in owner.bindings[target.id] if item.node is target), None)
-    if binding is None or view.reads_of(binding) or (owner.kind == "module" and not target.id.startswith("_")):
+    if binding.scope.kind == "module" and not binding.name.startswith("_"):
         return None
     return "Remove the setting and the name for what it was before", (DeleteStatement(view.span(statement)),)
 
@@ -231,7 +229,7 @@ def _never_entered(use: Use, view: ModuleView) -> Finding | None:
         case ast.Expr() as statement if _is_harmless(use.call):
             rewrites: tuple[Rewrite, ...] = (DeleteStatement(view.span(statement)),)
         case ast.Assign(targets=[ast.Name() as target]):
-            binding = next((b for b in view.scope_at(target).bindings.get(target.id, ()) if b.node is target), None)
+            binding = view.bound_by(target)
             if binding is None or view.reads_of(binding):
                 return None
             unread = _unread(use, view)

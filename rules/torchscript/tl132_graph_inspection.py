@@ -138,8 +138,8 @@ def _leaves(use: Use, view: ModuleView) -> Fix | None:
         case ast.Subscript(slice=ast.Constant(value=0)):
             alone = True
         case ast.Assign(targets=[ast.Tuple(elts=[_, ast.Name() as rest])]):
-            bound = view.scope_at(rest).bindings.get(rest.id, [])
-            alone = not any(view.reads_of(one) for one in bound if one.node is rest)
+            bound = view.bound_by(rest)
+            alone = bound is not None and not view.reads_of(bound)
         case _:
             alone = False
     spelling = view.spell("torch.utils._pytree.tree_flatten", use.node, use) if alone else None

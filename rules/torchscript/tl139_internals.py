@@ -303,11 +303,7 @@ def _is_followed_alias(node: ast.expr, view: ModuleView) -> bool:
     statement = view.parent(node)
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return False
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name):
-        return False
-    owner = view.scope_at(node).lookup(target.id)
-    binding = next((b for b in owner.bindings[target.id] if b.node is target), None) if owner is not None else None
+    binding = view.bound_by(statement.targets[0])
     return binding is not None and any(alone for _, alone in view.reads_of(binding))
 
 

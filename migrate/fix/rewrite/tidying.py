@@ -25,6 +25,7 @@ from torchlift.rules.analysis.places.named_files import is_named_elsewhere
 from torchlift.rules.analysis.places.purpose import is_test_file, runs_by_itself
 from torchlift.source import SourceText, Span
 from torchlift.view import Binding, ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _ROUNDS = 5
@@ -108,7 +109,7 @@ def _only_asks(test: ast.expr) -> bool:
         if isinstance(child, (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)):
             return False
         if isinstance(child, ast.Call):
-            name = child.func.attr if isinstance(child.func, ast.Attribute) else getattr(child.func, "id", "")
+            name = last_name(child.func)
             if name not in _ASKS and not name.startswith(("is_", "has_", "can_")):
                 return False
     return True

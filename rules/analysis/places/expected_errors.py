@@ -6,6 +6,7 @@ import ast
 
 from torchlift.view import ModuleView
 from torchlift.view.handlers import caught
+from torchlift.view.last_name import last_name
 
 _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
 TAKES_ERRORS = _EXPECTING | {"suppress"}
@@ -60,4 +61,4 @@ def _last_names(node: ast.expr) -> set[str]:
 def _managers(statement: ast.With | ast.AsyncWith) -> list[str]:
     """The last names of the functions that make what a `with` statement enters."""
     called = [item.context_expr.func for item in statement.items if isinstance(item.context_expr, ast.Call)]
-    return [node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "") for node in called]
+    return [last_name(node) for node in called]

@@ -6,6 +6,7 @@ import ast
 import re
 
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 FOLDERS_ASIDE = frozenset(
@@ -52,7 +53,7 @@ def is_program(view: ModuleView, function: ast.FunctionDef | ast.AsyncFunctionDe
     """Whether a function is called like a test, but expects nothing and is run with arguments by its own file."""
     if view.parent(function) is not view.tree or not function.name.startswith("test") or function.decorator_list:
         return False
-    names = [_name(child) for child in walk(function) if isinstance(child, ast.Call)]
+    names = [last_name(child.func) for child in walk(function) if isinstance(child, ast.Call)]
     if not _needed(function) or _expects(function, names):
         return False
     reads = (read for bound in view.scopes.module.bindings.get(function.name, ()) for read, _ in view.reads_of(bound))
@@ -123,14 +124,10 @@ def _is_test_name(file: str) -> bool:
 
 def _does(function: ast.FunctionDef | ast.AsyncFunctionDef, what: frozenset[str]) -> bool:
     """Whether a function calls one of the functions named `what`, and expects nothing."""
-    names = [_name(child) for child in walk(function) if isinstance(child, ast.Call)]
+    names = [last_name(child.func) for child in walk(function) if isinstance(child, ast.Call)]
     return not _expects(function, names) and not what.isdisjoint(names)
 
 
 def _expects(function: ast.FunctionDef | ast.AsyncFunctionDef, names: list[str]) -> bool:
     checks = any(word in name.lower() for name in names for word in _EXPECTS)
     return checks or any(isinstance(child, ast.Assert) for child in walk(function))
-
-
-def _name(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")

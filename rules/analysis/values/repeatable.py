@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from torchlift.rules.analysis.values.environment_reads import ENVIRONMENT, GETTERS
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _KNOWN = frozenset(
@@ -170,7 +171,7 @@ def is_harmless_call(view: ModuleView, call: ast.Call) -> bool:
     if isinstance(function, ast.Attribute) and function.attr == "format" and isinstance(function.value, ast.Constant):
         return True
     root = function.value if isinstance(function, ast.Attribute) else None
-    named = root.id if isinstance(root, ast.Name) else root.attr if isinstance(root, ast.Attribute) else ""
+    named = last_name(root)
     return (
         isinstance(function, ast.Attribute)
         and function.attr in _LOGGING

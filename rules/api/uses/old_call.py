@@ -154,11 +154,8 @@ def _is_called_by_another_name(view: ModuleView, node: ast.expr | ast.alias) -> 
     statement = view.parent(node)
     if not isinstance(statement, ast.Assign) or statement.value is not node or len(statement.targets) != 1:
         return False
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name):
-        return False
-    bindings = [item for item in view.scope_at(target).bindings.get(target.id, ()) if item.node is target]
-    reads = [read for item in bindings for read in view.reads_of(item)]
+    binding = view.bound_by(statement.targets[0])
+    reads = view.reads_of(binding) if binding is not None else []
     calls = [view.parent(read) for read, alone in reads if alone]
     return bool(reads) and len(calls) == len(reads) and all(isinstance(call, ast.Call) for call in calls)
 
@@ -223,11 +220,10 @@ def is_unread(view: ModuleView, target: ast.expr) -> bool:
     """Whether what is assigned to `target`, a local name, is surely never read."""
     if not isinstance(target, ast.Name):
         return False
-    scope = view.scope_at(target)
-    if scope.kind not in {"function", "lambda"} and target.id != "_":
+    binding = view.bound_by(target)
+    if binding is None or (binding.scope.kind not in {"function", "lambda"} and target.id != "_"):
         return False
-    bindings = [binding for binding in scope.bindings.get(target.id, ()) if binding.node is target]
-    return len(bindings) == 1 and not view.reads_of(bindings[0])
+    return not view.reads_of(binding)
 
 
 def triggers(name: str, *, rare: bool = True) -> tuple[str, ...]:

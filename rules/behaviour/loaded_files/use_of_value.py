@@ -76,12 +76,9 @@ def _named(view: ModuleView, value: ast.expr, depth: int, *, whole: bool) -> Tol
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is not child:
         return None
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    target = targets[0]
-    if len(targets) != 1 or not isinstance(target, ast.Name):
-        return None
-    bindings = [item for item in view.scope_at(target).bindings.get(target.id, ()) if item.node is target]
+    binding = view.bound_by(targets[0]) if len(targets) == 1 else None
     told = []
-    for read, alone in view.reads_of(bindings[0]) if bindings else ():
+    for read, alone in view.reads_of(binding) if binding is not None else ():
         if not alone:
             continue
         parent = view.parent(read)

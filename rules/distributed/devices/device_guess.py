@@ -24,6 +24,7 @@ from torchlift.rules.distributed.devices.device_value import (
 )
 from torchlift.rules.distributed.facts.launchers import LOCAL_RANKS, RANKS
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _RANK_NAMES = frozenset({"rank", "local_rank", "global_rank"})
@@ -183,7 +184,7 @@ def stores(code: ast.AST, variable: str) -> bool:
             if isinstance(node.slice, ast.Constant) and node.slice.value == variable:
                 return True
         elif isinstance(node, ast.Call):
-            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            called = last_name(node.func)
             key = node.args[0] if called in {"setdefault", "putenv", "setenv"} and node.args else None
             if isinstance(key, ast.Constant) and key.value == variable:
                 return True

@@ -21,6 +21,7 @@ from torchlift.rules.distributed.devices.known_conditions import Fact, asks_the_
 from torchlift.rules.distributed.devices.moved_definitions import Moving, calls_of_distributed
 from torchlift.view import ModuleView
 from torchlift.view.handlers import catches_anything, caught, tried_around
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 SETTERS = frozenset({"torch.cuda.set_device", "torch.accelerator.set_device_index"})
@@ -271,7 +272,7 @@ def _sets_inside(view: ModuleView, call: ast.Call, text: str) -> bool:
     """Whether a call may set another device: a function of this file that does, or one with a name that says so."""
     if view.possible_name(call.func).partition(".")[0] in {"torch", "os", "logging", "warnings"}:
         return False
-    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    name = last_name(call.func)
     functions = [
         node
         for node in walk(view.tree)
@@ -288,10 +289,7 @@ def _handler_that_tells(view: ModuleView, call: ast.Call) -> ast.ExceptHandler |
     places: list[ast.AST] = [call]
     if function is not None:
         places += [
-            node
-            for node in walk(view.tree)
-            if isinstance(node, ast.Call)
-            and (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")) == function.name
+            node for node in walk(view.tree) if isinstance(node, ast.Call) and last_name(node.func) == function.name
         ]
     for place in places:
         for around in tried_around(view, place):

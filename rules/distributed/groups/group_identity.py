@@ -11,6 +11,7 @@ from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.value_of import stored_value
 from torchlift.rules.distributed.groups.backends import INIT_PARAMETERS, backend_of
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _NEW_GROUP = (
@@ -75,7 +76,7 @@ def surely_without_nccl(view: ModuleView, node: ast.expr | None) -> bool:
     if is_default_group(view, node):
         return _default_without_nccl(view)
     assert node is not None
-    names = [getattr(part, "id", getattr(part, "attr", "")) for part in walk(node)]
+    names = [last_name(part) for part in walk(node)]
     if any(map(says_without_nccl, names)):
         return True
     made = creation(view, node)

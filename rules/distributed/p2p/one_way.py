@@ -9,6 +9,7 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.distributed.p2p.calls import RECV_PARAMETERS, SEND_PARAMETERS
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 
 _RANK = lazy_pattern(r"(?:[\w.]*\.)?(?:get_)?(?:\w+_)?rank(?:\(\))?")
 _SENDS = {"send": True, "isend": True, "recv": False, "irecv": False}
@@ -21,7 +22,7 @@ def goes_one_way(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
         return True
     sides: set[tuple[int, bool, int]] = set()
     for call in calls:
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        name = last_name(call.func)
         rank = _rank_of(view, call)
         if name not in _SENDS or rank is None:
             return False
@@ -42,7 +43,7 @@ def _is_star(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
     choices: set[ast.If] = set()
     directions: dict[bool, set[bool]] = {True: set(), False: set()}
     for call in calls:
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        name = last_name(call.func)
         found = _choice_around(view, call)
         if name not in _SENDS or found is None:
             return False
@@ -75,10 +76,7 @@ def _is_pair_by_pair(view: ModuleView, calls: Sequence[ast.Call]) -> bool:
     orders: list[list[bool]] = []
     for branch in (choice.body, choice.orelse):
         inside = [call for call in calls if any(one in (call, *view.ancestors(call)) for one in branch)]
-        names = [
-            getattr(call.func, "attr", getattr(call.func, "id", ""))
-            for call in sorted(inside, key=lambda one: one.lineno)
-        ]
+        names = [last_name(call.func) for call in sorted(inside, key=lambda one: one.lineno)]
         if not all(name in _SENDS for name in names) or not all(_peer(call) in peers for call in inside):
             return False
         turns = [_SENDS[name] for name in names]
@@ -99,7 +97,7 @@ def _comparison_around(view: ModuleView, call: ast.Call) -> ast.If | None:
 
 
 def _peer(call: ast.Call) -> str:
-    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    name = last_name(call.func)
     arguments = named_arguments(call, SEND_PARAMETERS if _SENDS[name] else RECV_PARAMETERS) or {}
     peer = arguments.get("dst" if _SENDS[name] else "src")
     return ast.unparse(peer) if peer is not None else ""

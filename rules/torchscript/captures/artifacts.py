@@ -21,6 +21,7 @@ from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR, Site,
 from torchlift.search.vocabulary import encoded
 from torchlift.source import Span
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.text import is_document
 
 _SUFFIXES = (".pt", ".pth", ".ts", ".jit", ".torchscript")
@@ -253,7 +254,7 @@ def opened_path(view: ModuleView, node: ast.expr) -> ast.expr | None:
     opened = item.context_expr if isinstance(item, ast.withitem) else None
     if not isinstance(opened, ast.Call) or not opened.args:
         return None
-    name = opened.func.attr if isinstance(opened.func, ast.Attribute) else getattr(opened.func, "id", "")
+    name = last_name(opened.func)
     return opened.args[0] if name == "open" else None
 
 

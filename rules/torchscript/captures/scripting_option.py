@@ -11,6 +11,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.values.value_life import ValueLife
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _CAPTURES = frozenset({"torch.jit.script", "torch.jit.trace"})
@@ -156,7 +157,7 @@ def only_asks(test: ast.expr) -> bool:
         if isinstance(child, (ast.Await, ast.NamedExpr)):
             return False
         if isinstance(child, ast.Call):
-            name = child.func.attr if isinstance(child.func, ast.Attribute) else getattr(child.func, "id", "")
+            name = last_name(child.func)
             if name not in _READS and not name.startswith(("get_", "is_", "has_", "can_")):
                 return False
     return True
@@ -168,7 +169,7 @@ def speaks(statement: ast.stmt) -> bool:
         case ast.Pass():
             return True
         case ast.Expr(value=ast.Call(func=function)):
-            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            name = last_name(function)
             text = ast.unparse(statement).lower()
             return name in _SHOWS and ("jit" in text or "script" in text or "trac" in text)
         case ast.Assert(test=test):

@@ -16,6 +16,7 @@ from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.view import ModuleView, Use
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 # What a call does by its last name: it makes, reads, asks or says something, and leaves nothing behind.
@@ -94,7 +95,7 @@ def _writes(view: ModuleView, call: ast.Call) -> bool:
 def _does_more(context: Context, call: ast.Call, own: set[str]) -> bool:
     """Whether a call may do something that is wanted besides; functions of the file are read with it."""
     view = context.view
-    called = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    called = last_name(call.func)
     function = view.function_of(call)
     if function is not None and function.name == "forward" and isinstance(view.parent(function), ast.ClassDef):
         return False  # it computes what is written

@@ -11,6 +11,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.torchscript.compilers.certain_steps import Certainty, EarlyEnds, certainty, early_ends, made_by
 from torchlift.view import Binding, ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.scopes import Chain, Scope
 from torchlift.view.walk import statements, walk
 
@@ -262,7 +263,7 @@ class _Reader:
 
     def _dynamic(self, unit: Unit, call: ast.Call) -> None:
         function = call.func
-        name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+        name = last_name(function)
         if name == "setattr":
             unit.builds = True
         if name == "getattr" and isinstance(function, ast.Name) and len(call.args) > 1:

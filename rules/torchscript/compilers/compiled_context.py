@@ -19,6 +19,7 @@ from torchlift.rules.analysis.project.installable import packaging_of
 from torchlift.rules.analysis.project.same_program import in_one_program
 from torchlift.rules.torchscript.compilers.dtype_choices import chooses_dtypes
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _AUTOCAST = lazy_pattern(
@@ -156,7 +157,7 @@ def _may_cast(view: ModuleView, node: ast.expr) -> bool:
     if "autocast" in text or "precision" in text:
         return not _switched_off(node)
     function = node.func if isinstance(node, ast.Call) else node
-    named = getattr(function, "attr", getattr(function, "id", ""))
+    named = last_name(function)
     if isinstance(node, ast.Call) and (named == "open" or _QUIET.search(named) is not None):
         return False
     return not (isinstance(node, ast.Call) and view.certain_name(function).startswith(_NO_CASTS))

@@ -42,7 +42,7 @@ def scripted_class(view: ModuleView, use: Use) -> tuple[ast.ClassDef, Binding | 
         or target.id != call.args[0].id
     ):
         return None
-    again = next((b for b in binding.scope.bindings[target.id] if b.node is target), None)
+    again = view.bound_by(target)
     return (binding.node, again) if again is not None else None
 
 

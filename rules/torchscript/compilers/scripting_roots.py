@@ -295,17 +295,13 @@ class _Root:
             while parent is not None and (isinstance(parent, (ast.IfExp, ast.BoolOp)) or _falls_back(parent, top)):
                 top, parent = parent, view.parent(parent)
             target = parent.targets[0] if isinstance(parent, ast.Assign) and parent.value is top else None
-            bindings = [
-                binding
-                for binding in (view.scope_at(node).bindings.get(target.id, ()) if isinstance(target, ast.Name) else ())
-                if binding.node is target
-            ]
-            if not bindings or target in seen:
+            binding = view.bound_by(target) if target is not None else None
+            if binding is None or target in seen:
                 self.given_away(view, node)
                 return
-            found, complete = known_uses(view, bindings[0], self.project)
+            found, complete = known_uses(view, binding, self.project)
             for home, use in found:
-                self.at(home, use).used(home, use, (*seen, bindings[0].node))
+                self.at(home, use).used(home, use, (*seen, binding.node))
             if not found or not complete:
                 self.given_away(view, node)
 

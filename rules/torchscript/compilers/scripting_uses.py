@@ -15,6 +15,7 @@ from torchlift.rules.analysis.places.never_run import is_skipped
 from torchlift.rules.analysis.wording.nearest_place import Place, nearest
 from torchlift.search.parties import Sighting
 from torchlift.view import ModuleView, Use
+from torchlift.view.last_name import last_name
 
 _FUNCTIONS = frozenset(f"torch.jit.{name}" for name in ("script", "script_method", "CompilationUnit", "_recursive"))
 _CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})
@@ -163,7 +164,7 @@ def _handed_on(view: ModuleView, use: Use) -> bool:
     call = view.parent(use.node)
     if not isinstance(call, ast.Call) or use.node not in call.args:
         return False
-    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    name = last_name(call.func)
     return name not in {
         "getattr",
         "hasattr",

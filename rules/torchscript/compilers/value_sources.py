@@ -327,12 +327,11 @@ class ValueSources:
                     pending.append((at, parent))
 
     def _uses(self, view: ModuleView, node: ast.ClassDef | _Function) -> list[tuple[ModuleView, ast.expr]]:
-        scope = view.scope_at(node)
-        bindings = [binding for binding in scope.bindings.get(node.name, ()) if binding.node is node]
-        if not bindings:
+        binding = view.bound_by(node)
+        if binding is None:
             self._lost(view, node)
             return []
-        found, complete = known_uses(view, bindings[0], self.project)
+        found, complete = known_uses(view, binding, self.project)
         if not complete:
             self._lost(view, node)
         return found

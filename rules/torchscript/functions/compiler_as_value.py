@@ -77,11 +77,10 @@ def _more_than_called(view: ModuleView, node: ast.expr, parent: ast.Call | ast.k
 
 def _alias(use: Use, target: ast.Name, statement: ast.Assign, context: Context) -> UseAdvice | None:
     view = context.view
-    owner = view.scope_at(target).lookup(target.id)
-    bound = owner.bindings[target.id] if owner is not None else []
-    binding = next((item for item in bound if item.node is target), None)
-    if binding is None or owner is None or owner.kind == "class":
+    binding = view.bound_by(target)
+    if binding is None or binding.scope.kind == "class":
         return None
+    bound = binding.scope.bindings[target.id]
     if not any(is_used(view, item, context) for item in bound):
         return UseAdvice(None, _delete(view, statement, Safety.SAFE))
     if len(bound) == 1:

@@ -38,7 +38,7 @@ from torchlift.rules.torchscript.values.script_readers import decorator_reader, 
 from torchlift.rules.torchscript.values.stale_comments import needed_as_said, stale_above, without_type_comment
 from torchlift.rules.torchscript.values.stale_names import without_second_name
 from torchlift.versions import TorchVersion
-from torchlift.view import Binding, ModuleView, Use
+from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
 _COMPILE_SINCE = TorchVersion(2, 0)
@@ -56,7 +56,7 @@ def without_decorator(
     uses = FunctionUses()
     if isinstance(owner, ast.ClassDef):
         uses.calls = calls_as_attribute(view, node.name)
-    elif (binding := _binding_of(view, node)) is not None:
+    elif (binding := view.bound_by(node)) is not None:
         uses = read_uses(view, binding, context.project, drops=True)
     uses.doubts += filter(None, (needed_as_said(view, node),))
     _of_decorators(view, above, uses, context)
@@ -120,7 +120,7 @@ def without_call(
     rewrites = (ReplaceExpression(span, template), *without_type_comment(view, parent))
     match parent:
         case ast.Assign(targets=[ast.Name() as target]):
-            again = _bound_by(view, target)
+            again = view.bound_by(target)
             if again is not None:
                 uses = read_uses(view, again, context.project, drops=True)
             if isinstance(view.parent(parent), ast.ClassDef):
@@ -280,14 +280,3 @@ def _is_class(node: ast.expr, context: Context) -> bool:
     if isinstance(node, ast.Name) and node.id == "cls":
         return True
     return definition_of(context.view, node, context.project, ast.ClassDef) is not None
-
-
-def _bound_by(view: ModuleView, target: ast.Name) -> Binding | None:
-    owner = view.scope_at(target).lookup(target.id)
-    bound = owner.bindings[target.id] if owner is not None else []
-    return next((binding for binding in bound if binding.node is target), None)
-
-
-def _binding_of(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Binding | None:
-    bound = view.scope_at(node).bindings.get(node.name, ())
-    return next((binding for binding in bound if binding.node is node), None)

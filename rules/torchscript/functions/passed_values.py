@@ -161,13 +161,13 @@ def _passed_on(values: list[tuple[ModuleView, ast.expr]] | None, project: Projec
         function = view.function_of(binding.node) if binding is not None and isinstance(binding.node, ast.arg) else None
         if binding is None or not isinstance(function, ast.FunctionDef):
             continue
-        bound = [one for one in view.scope_at(function).bindings.get(function.name, ()) if one.node is function]
+        bound = view.bound_by(function)
         positional = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
         if isinstance(view.parent(function), ast.ClassDef):
             positional = positional[1:]
             calls = calls_as_attribute(view, function.name)
         else:
-            reads = uses_everywhere(view, bound[0], project)[0] if bound else []
+            reads = uses_everywhere(view, bound, project)[0] if bound is not None else []
             around = [(home, read, home.parent(read)) for home, read in reads]
             calls = [(home, call) for home, read, call in around if isinstance(call, ast.Call) and call.func is read]
         for home, call in calls:

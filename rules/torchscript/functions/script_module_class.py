@@ -19,7 +19,7 @@ from torchlift.rules.torchscript.functions.passed_values import calls_as_attribu
 from torchlift.rules.torchscript.functions.scripted_function import read_function
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk, parts_of
 from torchlift.rules.torchscript.values.value_life import ValueLife, follow
-from torchlift.view import Binding, ModuleView
+from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _BASE = "torch.jit.ScriptModule"
@@ -273,8 +273,7 @@ def _read_method(
 
 
 def _read_uses(view: ModuleView, node: ast.ClassDef, project: Project, facts: ScriptClass, drops: bool) -> None:
-    bound = view.scope_at(node).bindings.get(node.name, ())
-    binding: Binding | None = next((item for item in bound if item.node is node), None)
+    binding = view.bound_by(node)
     if binding is None:
         facts.doubts.append(f"the uses of `{node.name}` were not found")
         return

@@ -36,6 +36,7 @@ from torchlift.rules.torchscript.functions.scripted_expressions import (
 )
 from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_dtype, parameter_kind
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _MOST_CALLS = 4  # one in another; functions that call themselves end here, too
@@ -126,7 +127,7 @@ class CallReader(ExpressionReader):
     def _take_numbers(self, node: ast.Call) -> None:
         """Note numbers that a call gets where it may make a difference whether they are ints."""
         name = self.view.certain_name(node.func)
-        last = name.rpartition(".")[2] or getattr(node.func, "attr", getattr(node.func, "id", ""))
+        last = name.rpartition(".")[2] or last_name(node.func)
         values = [*node.args, *(keyword.value for keyword in node.keywords)]
         numbers = [value for value in values if self.sources_of(value) and self.kind(value) not in TENSORS]
         if not numbers or last in FLOATING or last.endswith("_") or last in _SAME_FOR_INTS:

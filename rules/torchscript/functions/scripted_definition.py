@@ -53,7 +53,7 @@ def decorated_function(
     if (test := enclosing_test(view, node, by_file=False)) is not None:
         return _for_test(test, node.name)
     facts = read_function(view, node, context.project)
-    binding = _binding_of(view, node)
+    binding = view.bound_by(node)
     uses = _uses(view, binding, use, context) if binding is not None else FunctionUses()
     uses.refusals += [*facts.fails, *needed_by_trace(view, node, facts.branches, context)]
     if isinstance(owner, ast.ClassDef):
@@ -95,10 +95,8 @@ def scripted_value(
     title = f"Use `{one_line(view, value)}` itself"
     match statement:
         case ast.Assign(targets=[ast.Name() as target]):
-            owner = view.scope_at(target).lookup(target.id)
-            bound = owner.bindings[target.id] if owner is not None else []
-            again = next((binding for binding in bound if binding.node is target), None)
-            if again is None or (owner is not None and owner.kind == "class"):
+            again = view.bound_by(target)
+            if again is None or again.scope.kind == "class":
                 return UseAdvice(
                     "Not rewritten: a scripted function kept on a class is called without `self`, a plain one would get "
                     f"it. `{target.id} = staticmethod({one_line(view, value)})` is called the same way."
@@ -218,11 +216,6 @@ def _for_test(test: str, name: str) -> UseAdvice:
         f"Not rewritten: `{test}` is a test and scripts `{name}`. Where that is all it is for, delete that part of it, or "
         f"test its successor: `torch.compile({name}, fullgraph=True)`, called with inputs."
     )
-
-
-def _binding_of(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Binding | None:
-    bound = view.scope_at(node).bindings.get(node.name, ())
-    return next((binding for binding in bound if binding.node is node), None)
 
 
 def _is_static(item: ast.expr, index: int, position: int) -> bool:

@@ -12,6 +12,7 @@ import builtins
 from torchlift.finding import Parts
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
+from torchlift.rules.analysis.values.literals import is_none
 from torchlift.source import Span
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -159,13 +160,9 @@ class _Writer:
         if isinstance(kind, ast.Subscript) and _CONTAINERS.get(self._name(kind.value)) == "optional":
             return kind.slice
         if isinstance(kind, ast.BinOp) and isinstance(kind.op, ast.BitOr):
-            sides = [side for side in (kind.left, kind.right) if not _is_none(side)]
+            sides = [side for side in (kind.left, kind.right) if not is_none(side)]
             return sides[0] if len(sides) == 1 else None
         return None
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_ellipsis(node: ast.expr) -> bool:

@@ -14,6 +14,7 @@ from torchlift.rules.torchscript.compilers.scripting_uses import first_compilati
 from torchlift.rules.torchscript.hints.hint_conditions import condition_of
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.view import ModuleView, Use
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _WIDER = {
@@ -78,7 +79,7 @@ def _decides(view: ModuleView, node: ast.expr) -> bool:
     function = next((a for a in view.ancestors(node) if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
     for decorator in function.decorator_list if function is not None else ():
         named = decorator.func if isinstance(decorator, ast.Call) else decorator
-        name = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
+        name = last_name(named)
         if name in _DISPATCHING:
             return True
     return False

@@ -9,6 +9,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.hints.hint_conditions import Flag, is_truth, settle
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 
 _LONGEST = 56
 _REPORTING = lazy_pattern(
@@ -161,16 +162,10 @@ def _only_checks(statement: ast.stmt) -> bool:
         case ast.Expr(value=ast.Constant()):
             return True
         case ast.Expr(value=ast.Call(func=function)):
-            return _REPORTING.search(_last(function)) is not None
+            return _REPORTING.search(last_name(function)) is not None
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function, args=[*_, ast.Name(id=same)])):
-            return _last(function) in _REFINING and name == same
+            return last_name(function) in _REFINING and name == same
         case ast.If():
             return only_checks(statement.body) and only_checks(statement.orelse)
         case _:
             return False
-
-
-def _last(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""

@@ -11,7 +11,9 @@ import ast
 from collections.abc import Callable
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.values.literals import is_none
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 Flag = Callable[[ast.expr], "bool | None"]
@@ -31,7 +33,7 @@ def absent(view: ModuleView, names: frozenset[str]) -> Flag:
     state None, which is as good as False for a condition."""
 
     def value(node: ast.expr) -> bool | None:
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and _is_none(node.comparators[0]):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and is_none(node.comparators[0]):
             if _asked(view, node.left) == _STATE in names and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
                 return isinstance(node.ops[0], ast.Is)
             return None
@@ -59,37 +61,27 @@ def world(*, scripting: bool = False, tracing: bool = False, compiling: bool = F
     }
 
     def value(node: ast.expr) -> bool | None:
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and _is_none(node.comparators[0]):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and is_none(node.comparators[0]):
             inner = value(node.left)
             if inner is not None and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
                 return inner if isinstance(node.ops[0], ast.IsNot) else not inner
             return None
         if isinstance(node, ast.Call):
-            return known.get(_last_name(node.func))
-        return False if _last_name(node) == "TYPE_CHECKING" else None
+            return known.get(last_name(node.func))
+        return False if last_name(node) == "TYPE_CHECKING" else None
 
     return value
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def _last_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def asks_export(test: ast.expr) -> bool:
     """Whether a condition already asks whether it is compiled or exported."""
-    return any(isinstance(node, ast.Call) and _last_name(node.func) in _COMPILING for node in walk(test))
+    return any(isinstance(node, ast.Call) and last_name(node.func) in _COMPILING for node in walk(test))
 
 
 def condition_of(view: ModuleView, node: ast.expr) -> tuple[ast.expr, ast.AST | None]:
     """The whole condition that `node` is a part of, through `not`, `and` and `or`, and what it is the condition of."""
     parent = view.parent(node)
-    if isinstance(parent, ast.Compare) and parent.left is node and all(map(_is_none, parent.comparators)):
+    if isinstance(parent, ast.Compare) and parent.left is node and all(map(is_none, parent.comparators)):
         node, parent = parent, view.parent(parent)
     while isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
         node, parent = parent, view.parent(parent)

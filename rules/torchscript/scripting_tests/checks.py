@@ -9,6 +9,7 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import ScriptedValues, called_function, stem
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 COMPARES = lazy_pattern(r"(?i)equal|close|same|match|compare|almost|expected$")
@@ -29,7 +30,7 @@ _METHODS = frozenset({"all", "item", "any"})
 
 def called_name(node: ast.Call) -> str:
     """The last name of what is called."""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return last_name(node.func)
 
 
 def expects(statement: ast.stmt) -> bool:

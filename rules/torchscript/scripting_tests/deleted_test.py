@@ -98,8 +98,7 @@ def _reads(view: ModuleView, function: FunctionNode) -> list[ast.expr]:
     if isinstance(view.parent(function), ast.ClassDef):
         named = [node for node in view.attributes_named(function.name) if isinstance(node.ctx, ast.Load)]
         return [node for node in named if may_mean(view, node, function)]
-    bound = view.scope_at(function).bindings.get(function.name, ())
-    binding = next((item for item in bound if item.node is function), None)
+    binding = view.bound_by(function)
     return [read for read, _ in view.reads_of(binding)] if binding is not None else []
 
 

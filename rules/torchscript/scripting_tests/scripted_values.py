@@ -12,6 +12,7 @@ from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.view import Binding, ModuleView, Use
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -193,7 +194,7 @@ class ScriptedValues:
         return self._helpers[node]
 
     def _helper(self, node: ast.Call) -> Helper | None:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = last_name(node.func)
         if name in _CHECKERS:
             return Helper()
         if name in _COPIERS:

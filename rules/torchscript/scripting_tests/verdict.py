@@ -39,6 +39,7 @@ from torchlift.rules.torchscript.values.stale_comments import needed_as_said
 from torchlift.torchscript_intent import UNDECIDED
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 # The first release whose exported modules are called like the module in every way that tests do.
@@ -140,7 +141,7 @@ def _own_program(view: ModuleView, function: FunctionNode) -> int | None:
     for node in walk(function):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and _PROGRAM.search(node.value) is not None:
             calls = [around.func for around in view.ancestors(node) if isinstance(around, ast.Call)]
-            if any(getattr(called, "attr", getattr(called, "id", "")) in _RUNNERS for called in calls):
+            if any(last_name(called) in _RUNNERS for called in calls):
                 return node.lineno
     return None
 

@@ -8,6 +8,7 @@ import re
 from torchlift.rules.analysis.places.purpose import CLOCKS
 from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.view import ModuleView
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _FILE = re.compile(r"(?i)bench|profil|speed|timing|perf")
@@ -52,4 +53,4 @@ def _measures(view: ModuleView) -> bool:
     if _FILE.search(view.path.rpartition("/")[2]):
         return True
     calls = (node.func for node in walk(view.tree) if isinstance(node, ast.Call))
-    return any((getattr(called, "attr", "") or getattr(called, "id", "")) in CLOCKS for called in calls)
+    return any(last_name(called) in CLOCKS for called in calls)

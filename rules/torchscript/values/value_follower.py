@@ -247,10 +247,7 @@ class Follower:
         if isinstance(owner, ast.ClassDef):
             self._method_results(view, statement, owner, name, alone=alone, depth=depth)
             return
-        binding = next(
-            (b for bound in view.scopes.scope_of.values() for b in bound.bindings.get(name, ()) if b.node is function),
-            None,
-        )
+        binding = view.bound_by(function)
         if binding is None:
             self._obstacle(view, statement, f"is returned by `{name}`, whose callers were not followed")
             return

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from torchlift.dependencies.grammar import read_pin, read_versions
 from torchlift.dependencies.pin_set import Include, PinSet
 from torchlift.source import SourceText, Span
+from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk
 
 _LISTS = frozenset({"install_requires", "setup_requires", "tests_require", "extras_require", "python_requires"})
@@ -26,7 +27,7 @@ def setup_calls(tree: ast.Module) -> Iterator[ast.Call]:
     for node in walk(tree):
         if isinstance(node, ast.Call):
             function = node.func
-            if (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")) == "setup":
+            if last_name(function) == "setup":
                 yield node
 
 

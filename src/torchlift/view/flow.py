@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.view.last_name import last_name
 from torchlift.view.scopes import Binding, Scope
 from torchlift.view.walk import children, walk
 
@@ -276,5 +277,5 @@ def _binds_target(node: ast.AST, name: str) -> bool:
 def _swallows(context: ast.expr) -> bool:
     """Whether a `with` item is known by its name to swallow exceptions, so that its body may stop half-way."""
     call = context.func if isinstance(context, ast.Call) else context
-    name = call.attr if isinstance(call, ast.Attribute) else call.id if isinstance(call, ast.Name) else ""
+    name = last_name(call)
     return name in {"suppress", "raises", "assertRaises", "assertRaisesRegex", "ExitStack", "AsyncExitStack"}

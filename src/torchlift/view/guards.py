@@ -10,6 +10,7 @@ from torchlift.lazy_pattern import lazy_pattern
 from torchlift.torch_names import TORCH_PACKAGES
 from torchlift.versions import TorchVersion
 from torchlift.view.handlers import ABSENT_NAME, catches_anything, caught, failed_before, may_be_for, stands_in_for
+from torchlift.view.last_name import last_name
 from torchlift.view.module import ModuleView
 from torchlift.view.release_tests import OLDEST, Has, Lookup, assigned, compares_release, decided
 from torchlift.view.scopes import Binding
@@ -237,7 +238,7 @@ def tests_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) 
     for node in walk(test):
         if id(node) in of_others:
             continue
-        word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        word = last_name(node)
         if _VERSION_WORD.search(word):
             return True
         if _asks_for_name(view, node):

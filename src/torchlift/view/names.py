@@ -137,11 +137,19 @@ class NamedFile(ParsedFile):
         bindings = self.bindings_of(node, chain.scope) if chain else ()
         return bindings[0] if len(bindings) == 1 else None
 
-    def bound_by(self, node: ast.expr) -> Binding | None:
-        """What a store to a plain name binds."""
-        owner = self.scope_at(node).lookup(node.id) if isinstance(node, ast.Name) else None
-        bindings = owner.bindings[node.id] if owner is not None and isinstance(node, ast.Name) else ()
-        return next((binding for binding in bindings if binding.node is node), None)
+    def bound_by(self, node: ast.AST) -> Binding | None:
+        """What a store to a plain name, or the definition of a function or class, binds."""
+        match node:
+            case (
+                ast.Name(id=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                owner = self.scope_at(node).lookup(name)
+                bindings = owner.bindings[name] if owner is not None else ()
+                return next((binding for binding in bindings if binding.node is node), None)
+        return None
 
     def reads_of(self, binding: Binding) -> list[tuple[ast.Name, bool]]:
         """Every read that can see `binding`, in source order, and whether it can see nothing else but a placeholder."""

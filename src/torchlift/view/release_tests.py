@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.versions import TorchVersion
+from torchlift.view.last_name import last_name
 from torchlift.view.module import ModuleView
 from torchlift.view.release_helpers import arguments, known_helper, returned
 from torchlift.view.scopes import Binding
@@ -325,7 +326,7 @@ def _numbers(at: _Place, node: ast.expr, steps: int) -> bool:
 
 
 def _parses(call: ast.Call) -> bool:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = last_name(call.func)
     return "version" in name.lower() or name == "parse"
 
 

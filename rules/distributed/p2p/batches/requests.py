@@ -117,11 +117,10 @@ class RequestReader:
         raise Refused(f"the request of line {line} is neither bound to a local name nor put in a list.")
 
     def _local(self, name: ast.Name, line: int) -> Binding:
-        scope = self.view.scope_at(name)
-        owner = scope.lookup(name.id)
-        if owner is None or owner is not scope or owner.kind != "function":
+        binding = self.view.bound_by(name)
+        if binding is None or binding.scope is not self.view.scope_at(name) or binding.scope.kind != "function":
             raise Refused(f"`{name.id}` on line {line} is not a local name of a function.")
-        return next(binding for binding in owner.bindings[name.id] if binding.node is name)
+        return binding
 
     def _find_waits(self, blocking: list[PlacedOperation]) -> Waits:
         posted = [one for one in self.operations if one.function != "recv"]
