@@ -47,7 +47,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     message = "`volatile` has no effect since torch 0.4: without `torch.no_grad()` the graph is recorded, and its memory kept."
     advice = "Put what is computed from it under `with torch.no_grad():`, and leave out `volatile`."
-    if not isinstance(given, ast.Constant):
+    if isinstance(given, ast.Attribute) and given.attr == "volatile":
+        advice = f"`{view.text(given)}` of a tensor is always False since then: leave `volatile` out."
+    elif not isinstance(given, ast.Constant):
         advice = f"Put what is computed from it under `with torch.set_grad_enabled(not ({view.source.slice(view.span(given))})):`, and leave out `volatile`."
     yield Finding("TL439", view.path, span, message, Severity.WARNING, advice)
 
@@ -66,6 +68,10 @@ EXAMPLES = (
     Bad(
         "import torch\n\n\ndef wrap(x, train):\n    return torch.autograd.Variable(x, volatile=not train)\n",
         why="known at run time only",
+    ),
+    Bad(
+        "from torch.autograd import Variable\n\n\ndef like(x, y):\n    return Variable(x, volatile=y.volatile)\n",
+        why="what another one has",
     ),
     Ok(
         "from torch.autograd import Variable\n\n\ndef f(x):\n    return Variable(x, requires_grad=True)\n",

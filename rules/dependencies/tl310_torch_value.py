@@ -15,7 +15,7 @@ from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.installed.in_code import releases_in_code, releases_of_sessions
 from torchlift.rules.dependencies.installed.pythons import moved_with, pythons_for
-from torchlift.rules.dependencies.installed.reading import NAMING, is_expectation, sets_of
+from torchlift.rules.dependencies.installed.reading import NAMING, is_expectation, part_of_image, sets_of
 from torchlift.rules.dependencies.moves.bound_packages import bound_beside
 from torchlift.rules.dependencies.wheels.builds import FOR_GLIBC_228, is_named_in, pythons_of, spelled, target_line
 from torchlift.rules.dependencies.wheels.companions import companion_of, torch_for
@@ -162,9 +162,6 @@ def _telling(named: list[VersionValue]) -> list[VersionValue]:
     return sorted([*found, *(max(one, key=_line) for one in lists.values())], key=lambda value: value.span)
 
 
-_OF_AN_IMAGE = lazy_pattern(r"[\w.-]+/[\w./-]+:")
-
-
 def _line(value: VersionValue) -> tuple[int, int]:
     found = TorchVersion.parse(value.value)
     return found.major, found.minor
@@ -214,12 +211,9 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
         return None, help
     if any(item.indexes or pin.clauses for item in sets_of(view) for pin in item.pins if pin.is_torch):
         return None, help
-    image = next((value.use for value in by_package["torch"] if _OF_AN_IMAGE.match(value.use)), None)
-    if image is not None:
-        return (
-            None,
-            f"It is a part of the tag of an image, behind `{image.partition(':')[0]}:`: give all parts of the tag values for which there is one.",
-        )
+    of_image = next(filter(None, (part_of_image(view, value) for value in by_package["torch"])), None)
+    if of_image is not None:
+        return None, of_image
     other = bound_beside(view)
     if other is not None:
         return None, f"{help} Not rewritten, because {other} in this file is."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -17,6 +18,7 @@ from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.pyproject_file import read_pyproject, read_script
 from torchlift.dependencies.requirements_file import read_requirements
 from torchlift.dependencies.setup_file import read_setup, string_place
+from torchlift.dependencies.version_values import VersionValue
 from torchlift.finding import Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
@@ -54,6 +56,8 @@ _MOST_INCLUDED = 50
 _MOST_SCRIPTS = 20
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "Pipfile.lock")
 _TESTS = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$)")
+
+_TAG = lazy_pattern(r"[\w.-]+/[\w./-]+:")
 
 
 @lru_cache(maxsize=8)
@@ -248,3 +252,17 @@ def severity_in(view: TextView, severity: Severity) -> Severity:
 def is_pytorch_channel(name: str) -> bool:
     """Whether a channel of conda is one of PyTorch's own, by name or address."""
     return name.rstrip("/").rpartition("/")[2] in {"pytorch", "pytorch-nightly", "pytorch-lts"}
+
+
+def part_of_image(view: TextView, value: VersionValue) -> str | None:
+    """What to do with a value that is a part of an image's name; None where it is none."""
+    if _TAG.match(value.use):
+        image = value.use.partition(":")[0]
+        return f"It is a part of the tag of an image, behind `{image}:`: give all parts of the tag values for which there is one."
+    name = re.escape(value.name)
+    base = re.search(rf"^[ \t]*FROM\b[^\n]*\$(?:\{{{name}\b|{name}\b)", view.code, re.MULTILINE | re.IGNORECASE)
+    return (
+        "It is a part of the name of an image (`FROM`): raise it where there is such an image with the new torch."
+        if base
+        else None
+    )

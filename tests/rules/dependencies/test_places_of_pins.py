@@ -318,3 +318,9 @@ def test_a_script_that_is_not_one_or_is_to_stay_is_not_edited(text: str, tmp_pat
 def test_what_asks_for_no_torch_is_not_told(path: str, text: str, tmp_path: Path) -> None:
     result = _all(tmp_path, path, text)
     assert [(one.code, one.message) for outcome in result.outcomes for one in (*outcome.left, *outcome.fixed)] == []
+
+
+def test_a_value_in_the_name_of_an_image_is_left_to_its_makers(tmp_path: Path) -> None:
+    text = "ARG TORCH_VER=2.7.1\nFROM a.com/installer-${TORCH_VER}:latest\nRUN pip install x\n"
+    (found,) = _all(tmp_path, "Dockerfile", text).outcomes[0].left
+    assert found.code == "TL310" and found.fix is None and "a part of the name of an image" in (found.help or "")
