@@ -83,7 +83,7 @@ def passed_doubts(
             doubts.append(f"{place} passes a tensor for `{name}` of `{node.name}`, which scripting turned into an int")
         container = _CONTAINER.search(written) is not None
         if (container or _CLASS.fullmatch(written.strip("\"'"))) and (
-            line := _changed(node, name, attributes_only=not container)
+            line := _changed(node, name, attributes_only=not container, tensors="Tensor" in written)
         ) is not None:
             doubts.append(f"line {line} changes `{name}` of `{node.name}`, of which scripting passed a copy")
         elif (clause := list_doubt(view, node, name, values, project, written=written, unseen=unseen)) is not None:
@@ -210,9 +210,13 @@ def _mentions_torch(view: ModuleView, node: ast.Call) -> bool:
     )
 
 
-def _changed(node: FunctionNode, name: str, *, attributes_only: bool) -> int | None:
-    """Line on which a function changes the container that a parameter holds or hands it out, or sets an attribute of it."""
+def _changed(node: FunctionNode, name: str, *, attributes_only: bool, tensors: bool) -> int | None:
+    """Line on which a function changes the container that a parameter holds or hands it out, or sets an attribute of it.
+
+    What is added to one of its `tensors` changes that in place, in a copy of the container as well.
+    """
     same = {name}
+    added = {one.target for one in walk(node) if tensors and isinstance(one, ast.AugAssign)}
     for child in walk(node):
         match child:
             case ast.Attribute(ctx=ast.Store()) if _root(child) in same:
@@ -225,7 +229,7 @@ def _changed(node: FunctionNode, name: str, *, attributes_only: bool) -> int | N
                 return child.lineno
             case ast.Call(func=ast.Attribute(attr=attr) as function) if attr in _CHANGING and _root(function) in same:
                 return child.lineno
-            case ast.Subscript(ctx=ast.Store() | ast.Del()) if _root(child) in same:
+            case ast.Subscript(ctx=ast.Store() | ast.Del()) if _root(child) in same and child not in added:
                 return child.lineno
             case ast.Return(value=ast.Name(id=returned)) if returned in same:
                 return child.lineno

@@ -153,8 +153,20 @@ class _Reducer:
                 return True
         return False
 
+    def _made_otherwise(self, save: ast.Call) -> str | None:
+        """What makes the value that is saved and not loaded again, where that is a call that was not understood."""
+        binding = self.view.definition(save.args[0]) if save.args else None
+        made = binding.value if binding is not None and binding.kind == "assign" else None
+        loads = any(use.target == LOAD for use in self.values.uses)
+        if not isinstance(made, ast.Call) or loads or self.values.original(save.args[0]) is not None:
+            return None
+        return self.view.text(made.func)
+
     def _is_only_scripting(self, call: ast.Call) -> bool:
         values = self.values
+        if values.target(call) == SAVE and (made := self._made_otherwise(call)) is not None:
+            self.refusal = f"line {call.lineno} saves what `{made}` makes, which is no capture of torch's own"
+            return False
         if any(call is saved for saved, _, _ in values.saves()) or values.target(call) == SAVE:
             return True
         if values.target(call) == LOAD:

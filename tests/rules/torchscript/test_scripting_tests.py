@@ -173,6 +173,16 @@ def test_a_test_that_compiles_what_it_scripted_is_left_to_the_user(tmp_path: Pat
     assert "`torch.compile` is called on line 12" in (left[0].help or "")
 
 
+def test_what_the_builder_of_another_library_captures_stays_with_its_builder(tmp_path: Path) -> None:
+    test = (
+        "def test_net(tmp_path):\n    builder = Builder(Net())\n    builder.add(torch.ones(2))\n    try:\n        captured = builder.trace()\n"
+        "        torch.jit.save(captured, tmp_path / 'net.pt')\n        assert (tmp_path / 'net.pt').exists()\n    except Exception as error:\n"
+        "        print(error)\n"
+    )
+    changed, left = migrated(tmp_path, {"test_net.py": "from other import Builder\n" + body(test)}, unsafe=True)
+    assert "test_net.py" not in changed and left
+
+
 def test_a_scripted_branch_that_an_onnx_export_may_trace_stays(tmp_path: Path) -> None:
     test = (
         "def test_net(export):\n    @torch.jit.script\n    def pick(x):\n        if x.shape[0] == 3:\n            return x\n"
