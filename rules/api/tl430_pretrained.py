@@ -115,7 +115,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     call = use.call
     if call is None or any(map(_gives_weights, call.keywords)):
         return
-    if stands_in_for(view, call, _gives_weights, ABSENT_PARAMETER | ABSENT_NAME):
+    if stands_in_for(view, call, lambda tried: _is_new_form(view, tried, call), ABSENT_PARAMETER | ABSENT_NAME):
         return
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         if any(item.arg in _OLD for item in call.keywords):
@@ -132,8 +132,15 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     yield _finding(view, call, _message(builder.name, names), *_rewritten(view, use, call, builder, given))
 
 
-def _gives_weights(node: ast.AST) -> bool:
-    return isinstance(node, ast.keyword) and node.arg in {"weights", "weights_backbone"}
+def _gives_weights(keyword: ast.keyword) -> bool:
+    return keyword.arg in {"weights", "weights_backbone"}
+
+
+def _is_new_form(view: ModuleView, node: ast.AST, old: ast.Call) -> bool:
+    """Whether a call builds a model as torchvision does since it takes weights, or calls what `old` calls that way."""
+    if not isinstance(node, ast.Call) or not any(map(_gives_weights, node.keywords)):
+        return False
+    return view.possible_name(node.func).startswith("torchvision.") or ast.dump(node.func) == ast.dump(old.func)
 
 
 def _rewritten(
@@ -288,6 +295,11 @@ EXAMPLES = (
     Ok(
         "from torchvision.models import resnet50\n\n\ndef build(weights):\n    return resnet50(weights)\n",
         "weights by position",
+    ),
+    Bad(
+        "import numpy\nfrom torchvision.models import vit_h_14\n\n\ndef build(x, w):\n    try:\n        x = numpy.average(x, weights=w)\n"
+        "    except TypeError:\n        return vit_h_14(pretrained=True), x\n",
+        why="behind weights of something else",
     ),
     *(
         Ok(

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from torchlift.finding import Finding, Fix, InsertStatements, ReplaceExpression, Safety, Severity, Template
 from torchlift.project import Project
+from torchlift.rules.analysis.values.value_of import value_of
 from torchlift.rules.analysis.wording.messages import shortened
 from torchlift.rules.distributed.groups.group_identity import new_group_arguments
 from torchlift.rules.distributed.ranks.all_ranks import (
@@ -54,16 +55,17 @@ RULE = Rule(
     ),
 )
 
-_OF_XLA = frozenset({"xla", "xla_pg_options"})
 _WORDS = {"around": "it stands under", "left": "some ranks have left under", "leave": "some ranks leave the loop under"}
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
-    if call is None or use.kind != "call" or _is_of_xla(view, call):
+    if call is None or use.kind != "call":
         return
-    arguments = new_group_arguments(call)
-    if arguments is not None and "use_local_synchronization" in arguments:
+    arguments = new_group_arguments(call) or {}
+    if _is_of_xla(view, arguments):
+        return
+    if "use_local_synchronization" in arguments:
         value = arguments["use_local_synchronization"]
         if not (isinstance(value, ast.Constant) and value.value is False):
             return
@@ -95,13 +97,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         yield Finding("TL230", view.path, span, message, Severity.ERROR, _advice(name))
 
 
-def _is_of_xla(view: ModuleView, call: ast.Call) -> bool:
-    """Whether a call makes a group of torch_xla, which its members make alone: by its backend, its options or a name of it."""
-    parts = [part for part in walk(call) if isinstance(part, (ast.Constant, ast.Name, ast.Attribute))]
-    return any(
-        part.value in _OF_XLA if isinstance(part, ast.Constant) else view.possible_name(part).startswith("torch_xla")
-        for part in parts
-    )
+def _is_of_xla(view: ModuleView, arguments: dict[str, ast.expr]) -> bool:
+    """Whether a group is one of torch_xla, which its members make alone, as far as its backend or its options tell."""
+    told = [arguments[name] for name in ("backend", "pg_options") if name in arguments]
+    return any("xla" in view.text(node).lower() for given in told for node in (given, value_of(view, given)))
 
 
 def _advice(name: str) -> str:
@@ -281,6 +280,11 @@ EXAMPLES = (
         "import torch.distributed as dist\n\nif dist.get_rank() < 2:\n"
         "    group = dist.new_group([0, 1], pg_options={'xla_pg_options': {'mesh': [[0, 1]]}})\n",
         "a group of torch_xla, which its members make alone",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\nOPTIONS = {'xla_pg_options': {'mesh': [[0, 1]]}}\nif dist.get_rank() < 2:\n"
+        "    group = dist.new_group([0, 1], pg_options=OPTIONS)\n",
+        "the same by a name",
     ),
     Ok(
         "import torch.distributed as dist\n\n\ndef build(world):\n    for ranks in ([0, 1], [2, 3]):\n"

@@ -89,7 +89,9 @@ def _flag(view: ModuleView, node: ast.expr) -> Finding:
 
 def _import(use: Use, view: ModuleView) -> Iterator[Finding]:
     statement = view.statement(use.node)
-    if not isinstance(statement, (ast.Import, ast.ImportFrom)) or use.node is not statement.names[0]:
+    if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return
+    if isinstance(statement, ast.ImportFrom) and use.node is not statement.names[0]:
         return  # of names that come together the first one speaks for all
     message = (
         "torchcomms is experimental and no dependency of torch; the only release on PyPI (0.0.1) raises ImportError when it is "
@@ -187,6 +189,9 @@ EXAMPLES = (
         why="the configuration module",
     ),
     Bad("import torchcomms\n\ncomm = torchcomms.new_comm('nccl', 'cuda')\n", why="the package itself"),
+    Bad(
+        "import os, torchcomms\n\ncomm = torchcomms.new_comm('nccl', os.environ['DEVICE'])\n", why="beside another one"
+    ),
     Bad(
         "from torch.distributed import new_group as make\n\n\ndef build(ranks):\n"
         "    return make(ranks, use_local_synchronization=True)\n",

@@ -81,6 +81,8 @@ def _decision(test: str) -> bool | None:
         ("torch.__version__ < (1, 13)", False),
         ('V >= Version("2.0.0")', True),
         ('torch.__version__.startswith("1.")', False),
+        ('torch.__version__.startswith("2.1.")', False),
+        ('torch.__version__.startswith("1.1")', False),
         ('not torch.__version__.startswith(("1",)[0]) or torch.__version__ >= "2.0"', True),
         ("V.release >= (2, 0)", True),
         ("V.major >= 2", True),
@@ -128,6 +130,7 @@ def test_a_version_test_that_every_supported_torch_answers_alike_is_decided(test
         'V >= Version("2.10")',
         'torch.__version__.startswith("2")',
         'torch.__version__.startswith("2.9")',
+        'torch.__version__.startswith("2.1")',  # 2.10 to 2.19
         'torch.__version__.startswith("cpu")',
         'V > Version("2.9")',
         'V == Version("2.9")',
@@ -353,6 +356,9 @@ def test_the_branch_for_newer_releases_is_asked_about_unless_it_knows_of_the_cha
         ('if Version(numpy.__version__) >= Version("2"):\n        ', True),
         ('if Version(SCIPY) >= Version("1"):\n        ', True),
         ('if Version(TORCH_VERSION) < Version("2.9"):\n        ', False),
+        ('if any((numpy.__version__ < "2", is_torch_1_13)):\n        ', False),
+        ("if supported(numpy.__version__, torch_version):\n        ", False),
+        ('if parsed(numpy.__version__) > parsed("2"):\n        ', True),
         ('if numpy.__version__ < "2" and Version(torch.__version__) < Version("2.9"):\n        ', False),
     ],
 )

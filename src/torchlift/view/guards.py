@@ -234,12 +234,9 @@ def _try_around(view: ModuleView, node: ast.AST) -> ast.Try | None:
 
 def tests_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) -> bool:
     """Whether a condition asks about a release, or about what a release of torch has; which NumPy there is says nothing of it."""
-    of_others = {id(part) for node in walk(test) if _asks_another(view, node) for part in walk(node)}
+    of_others = _of_others(view, test)
     for node in walk(test):
-        if id(node) in of_others:
-            continue
-        word = last_name(node)
-        if _VERSION_WORD.search(word):
+        if _VERSION_WORD.search(last_name(node)) and id(node) not in of_others:
             return True
         if _asks_for_name(view, node):
             return True
@@ -249,17 +246,21 @@ def tests_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) 
     return compares_release(view, test, find)
 
 
-def _asks_another(view: ModuleView, node: ast.AST) -> bool:
-    """Whether a comparison or a call is about the version of packages none of which is torch or belongs to it."""
-    if not isinstance(node, (ast.Compare, ast.Call)):
-        return False
-    named = [view.resolve(part) for part in walk(node) if isinstance(part, (ast.Name, ast.Attribute))]
-    homes = [
-        found.name.removesuffix(".__version__")
-        for found in named
-        if found is not None and found.name.endswith(".__version__")
+def _of_others(view: ModuleView, test: ast.expr) -> frozenset[int]:
+    """The parts of a condition that are versions of packages which neither are torch nor belong to it, and the calls that read them."""
+    versions = {id(node) for node in walk(test) if _is_of_another(view, node)}
+    readers = [
+        node.func
+        for node in walk(test)
+        if isinstance(node, ast.Call) and all(isinstance(one, ast.Constant) or id(one) in versions for one in node.args)
     ]
-    return bool(homes) and not any(home.startswith(("torch", "functorch", "triton")) for home in homes)
+    return frozenset(versions | {id(part) for reader in readers for part in walk(reader)}) if versions else frozenset()
+
+
+def _is_of_another(view: ModuleView, node: ast.AST) -> bool:
+    found = view.resolve(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+    name = found.name if found is not None else ""
+    return name.endswith(".__version__") and not name.startswith(("torch", "functorch", "triton"))
 
 
 def _tries_name(statement: ast.AST) -> bool:

@@ -183,12 +183,14 @@ def _helped(at: _Place, call: ast.Call, lowest: TorchVersion, steps: int) -> boo
 
 
 def _begins(at: _Place, version: ast.expr, prefix: str, lowest: TorchVersion) -> bool | None:
-    """`torch.__version__.startswith("1.")`: False from the first release behind those."""
+    """`torch.__version__.startswith("1.")`: False from the first release behind those; "2.1" begins 2.10 to 2.19 as well."""
     if _RELEASE.match(prefix.rstrip(".")) is None or _asked(at, version, _STEPS) not in {"release", "text"}:
         return None
     release = tuple(map(int, prefix.rstrip(".").removeprefix("v").split(".")))
     if at.only:
         return f"{lowest}.0".startswith(prefix)
+    if not prefix.endswith("."):
+        release = release[:-1] or release
     return False if tuple(lowest)[: len(release)] > release else None
 
 
