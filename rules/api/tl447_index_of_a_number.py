@@ -31,7 +31,7 @@ RULE = Rule(
     sources=("torch 2.13.0, run 2026-11-26", "https://pytorch.org/blog/pytorch-0_4_0-migration-guide/"),
 )
 
-_NAMED_LOSS = lazy_pattern(r"(?:.*_)?(?:loss|err|cost)(?:es)?(?:_?[A-Z]|_\w+)?\d*|\w*[lL]oss")
+_NAMED_LOSS = lazy_pattern(r"(?:.*_)?(?:loss|err|cost)(?:e?s)?(?:_?[A-Z]|_\w+)?\d*|\w*[lL]oss")
 _LOSSES = lazy_pattern(
     r"torch\.nn\.functional\.(?:\w+_loss|kl_div|(?:binary_)?cross_entropy(?:_with_logits)?)|torch\.nn\.\w+Loss"
 )
@@ -52,7 +52,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if type(index.slice.value) is not int or any(isinstance(above, ast.Try) for above in view.ancestors(node)):
         return
     certain = _is_one_number(view, node.value)
-    name = last_name(node.value)
+    name = _named(node.value)
     goes_to = _goes_to(view, index) if not name else ""
     if not certain and not _NAMED_LOSS.fullmatch(name or goes_to):
         return
@@ -68,6 +68,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     edit = ReplaceExpression(view.span(index), Template("$number.item()", (("number", view.span(node.value)),)))
     fix = Fix("Ask for the number with `item()`", Safety.UNSAFE, (edit,))
     yield Finding("TL447", view.path, view.span(index), message, Severity.ERROR, advice, fix)
+
+
+def _named(node: ast.expr) -> str:
+    """What a variable, an attribute or an entry of a dictionary is called; an entry with no telling key as what holds it."""
+    match node:
+        case ast.Subscript(value=held, slice=ast.Constant(value=str(key))):
+            return key if _NAMED_LOSS.fullmatch(key) else _named(held)
+    return last_name(node)
 
 
 def _goes_to(view: ModuleView, index: ast.expr) -> str:
@@ -114,6 +122,12 @@ def _reduces(view: ModuleView, call: ast.expr | None) -> bool:
 
 
 EXAMPLES = (
+    Bad(
+        'def show(errs):\n    print(errs["pose"].data[0])\n',
+        'def show(errs):\n    print(errs["pose"].item())\n',
+        "unsafe",
+        why="an entry of what is called errors",
+    ),
     Bad(
         "import torch.nn.functional as F\n\n\ndef f(a, b):\n    loss = F.mse_loss(a, b)\n    return loss.data[0]\n",
         "import torch.nn.functional as F\n\n\ndef f(a, b):\n    loss = F.mse_loss(a, b)\n    return loss.item()\n",

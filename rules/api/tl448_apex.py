@@ -69,7 +69,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     if use.target == "apex.amp" and use.name == use.target and not imported:
         return  # what is called of it is reported
-    if not imported and use.kind != "call":
+    if not imported and use.kind != "call" and (use.name == use.target or use.target != "apex.amp"):
         return
     message = f"`{use.name}` was taken out of apex."
     optional = _goes_on_without(view, use.node)
@@ -112,6 +112,7 @@ EXAMPLES = (
         why="what says that it is missing",
     ),
     Bad("from apex import amp\n\nhandle = amp.init(enabled=True)\n", why="the interface before `initialize`"),
+    Bad("import apex\n\nscalers = apex.amp._amp_state.loss_scalers\n", why="what only the whole package has"),
     Ok("import torch\n\n\ndef f(apex):\n    return apex.amp.initialize(apex)\n", "a parameter of that name"),
     Ok(
         "import torch\nfrom apex.optimizers import FusedAdam\n\n\ndef f(p):\n    return FusedAdam(p)\n",

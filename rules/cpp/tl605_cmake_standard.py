@@ -10,10 +10,13 @@ from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.cpp.standard import LATER_FLAG, needed_standard
+from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
-from torchlift.view.text import TextView, text_kind
+from torchlift.view.text import SCRIPTS, TextKind, TextView, text_kind
+
+_CMAKE: frozenset[TextKind] = frozenset({"cmake"})
 
 RULE = Rule(
     code="TL605",
@@ -30,14 +33,14 @@ RULE = Rule(
     ),
     targets=(),
     check=nothing,
-    text_kinds=frozenset({"cmake"}),
+    text_kinds=SCRIPTS | _CMAKE,
     text_triggers=(
         "CMAKE_CXX_STANDARD",
         "CXX_STANDARD",
         "CMAKE_CUDA_STANDARD",
         "CUDA_STANDARD",
         *(f"cxx_std_{n}" for n in (11, 14, 17)),
-        "std",
+        *("-std=", "/std:", "DCMAKE_CXX_STANDARD", "DCMAKE_CUDA_STANDARD"),
     ),
     severity=Severity.ERROR,
     sources=(
@@ -55,10 +58,18 @@ _LATER_CUDA = lazy_pattern(r"CUDA_STANDARD\s+\"?2\d\b|\bcuda_std_2\d\b")
 _COMPARES = lazy_pattern(
     r"(?:(?:if|elseif|check_\w+|string|message)\s*\(|list\s*\(\s*(?:FIND|REMOVE_ITEM)\b)", re.IGNORECASE
 )
+_GIVEN = lazy_pattern(
+    r"-DCMAKE_(?:CXX|CUDA)_STANDARD(?::\w+)?=[\"']?(?P<defined>11|14|17)\b|(?<![\w-])-std=(?:c|gnu)\+\+(?P<flag>0x|11|1y|14|1z|17)\b"
+)
+# Libraries and headers of torch that a compiler is given; `Torch_DIR` and the like are CMake's.
+_LINKS = lazy_pattern(r"-ltorch|-lc10\b|libtorch/include|torch/include|torch/csrc|cpp_extension", re.IGNORECASE)
 _FINDS = lazy_pattern(r"\bfind_package\s*\(\s*Torch\b", re.IGNORECASE)
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    if view.kind != "cmake":
+        yield from _on_command_lines(view, context)
+        return
     later = {"cxx": _LATER.search(view.code) is not None, "cuda": _LATER_CUDA.search(view.code) is not None}
     if all(later.values()) or not _builds_with_torch(view, context.project):
         return
@@ -75,17 +86,36 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
             if known is None:
                 continue
             needed, since = known
-            message = (
-                f"C++{match[group]} is below what the headers of torch {since} and later accept: `#error C++{needed} or later "
-                "compatible compiler is required to use ATen`."
-            )
-            compilers = (
-                "GCC 11, Clang 14 or MSVC 2022, and nvcc of CUDA 12 for `.cu` files" if needed == "20" else "GCC 9"
-            )
-            review = f"Needs review: the code has to compile as C++{needed} too, which takes {compilers}."
+            message, review = _said(match[group], needed, since)
             span = line.span(*match.span(group))
             fix = Fix(f"Ask for C++{needed}", Safety.UNSAFE, (ReplaceText(span, needed),), TorchVersion(2, 1))
-            yield Finding("TL605", view.path, _whole(line.start, match), message, Severity.ERROR, review, fix)
+            yield Finding(
+                "TL605", view.path, _whole(line.start, match), message, Severity.ERROR, f"Needs review: {review}", fix
+            )
+
+
+def _on_command_lines(view: TextView, context: TextContext) -> Iterator[Finding]:
+    """What scripts give to CMake, where the project looks for torch, and flags of a compiler beside torch's libraries."""
+    links = _LINKS.search(view.code) is not None
+    if LATER_FLAG.search(view.code) or not (links or context.project.once(_finders)):
+        return
+    for match in _GIVEN.finditer(view.code):
+        standard = match["defined"] or match["flag"]
+        known = needed_standard(standard, context.settings.target)
+        if known is None or is_shown(view, match.start()) or (match["flag"] and not links):
+            continue
+        message, review = _said(standard, *known)
+        advice = f"Ask for C++{known[0]} where this compiles with torch: {review}"
+        yield Finding("TL605", view.path, Span(*match.span()), message, Severity.WARNING, advice)
+
+
+def _said(standard: str, needed: str, since: TorchVersion) -> tuple[str, str]:
+    message = (
+        f"C++{standard} is below what the headers of torch {since} and later accept: `#error C++{needed} or later "
+        "compatible compiler is required to use ATen`."
+    )
+    compilers = "GCC 11, Clang 14 or MSVC 2022, and nvcc of CUDA 12 for `.cu` files" if needed == "20" else "GCC 9"
+    return message, f"the code has to compile as C++{needed} too, which takes {compilers}."
 
 
 def _whole(start: int, match: re.Match[str]) -> Span:
@@ -115,6 +145,19 @@ def _finders(project: Project) -> tuple[str, ...]:
 
 _HEAD = "cmake_minimum_required(VERSION 3.18)\nproject(fast LANGUAGES CXX)\n"
 EXAMPLES = (
+    Bad(
+        "cmake -S cpp -B build -DCMAKE_CXX_STANDARD=17 && cmake --build build\n",
+        why="a standard on the command line, where the project looks for torch",
+        path="build.sh",
+        files=(("cpp/CMakeLists.txt", "find_package(Torch REQUIRED)\n"),),
+    ),
+    Bad(
+        "serve: serve.cpp\n\tg++ -std=c++14 serve.cpp -Ilibtorch/include -Llibtorch/lib -ltorch -lc10 -o serve\n",
+        why="a flag beside torch's libraries",
+        path="Makefile",
+    ),
+    Ok("cmake -S cpp -B build -DCMAKE_CXX_STANDARD=17\n", "a project that builds nothing with torch", "build.sh"),
+    Ok("pip install torch\ng++ -std=c++14 tool.cpp -o tool\n", "a tool beside torch", "build.sh"),
     Bad(
         f"{_HEAD}set(CMAKE_CXX_STANDARD 17)\nfind_package(Torch REQUIRED)\n",
         f"{_HEAD}set(CMAKE_CXX_STANDARD 20)\nfind_package(Torch REQUIRED)\n",
