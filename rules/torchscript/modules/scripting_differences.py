@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.project import Project
+from torchlift.rules.torchscript.functions.scripted_function import read_function
 from torchlift.rules.torchscript.modules.reached_classes import reached_classes
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _ASKING = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing"})
 _ATTRIBUTE = "torch.jit.Attribute"
+_LEFT_ALONE = frozenset({"torch.jit.ignore", "torch.jit.unused"})
 _MUTATING = frozenset(
     {"append", "extend", "insert", "pop", "clear", "update", "remove", "sort", "reverse", "setdefault"}
 )
@@ -27,11 +29,29 @@ def scripting_differences(
         yield unread
     for home, node in classes:
         yield from _asks(home, node, project)
+        for method in _compiled(home, node):
+            facts = read_function(home, method, project, {}, known_only=True)
+            yield from (*facts.doubts, *facts.fails)
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name != "__init__":
                 yield from _changes(home, node, method)
                 own = node is owner and method.name == "forward"
                 yield from _converts(home, node, method, calls if own else _calls_inside(classes, node, method))
+
+
+def _compiled(view: ModuleView, node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
+    """Methods that scripting an instance compiles: `forward`, those that are marked, and what these call."""
+    methods = {item.name: item for item in node.body if isinstance(item, ast.FunctionDef)}
+    marks = {name: {view.possible_name(one) for one in item.decorator_list} for name, item in methods.items()}
+    pending = [name for name in methods if name == "forward" or "torch.jit.export" in marks[name]]
+    seen: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name in seen or name not in methods or not marks[name].isdisjoint(_LEFT_ALONE):
+            continue
+        seen.add(name)
+        yield methods[name]
+        pending += (child.attr for child in walk(methods[name]) if isinstance(child, ast.Attribute))
 
 
 def _asks(view: ModuleView, node: ast.ClassDef, project: Project) -> Iterator[str]:

@@ -260,3 +260,33 @@ def test_an_operator_of_the_project_is_called_as_it_is(tmp_path: Path) -> None:
     files = {"a.py": HEAD + made + "@torch.jit.script\n" + plain}
     (finding,) = all_findings(analyse_files(tmp_path, files, codes=frozenset({"TL102"}), torchscript=DROP))
     assert finding.safety is Safety.SAFE
+
+
+_METHODS = {
+    "its forward": ("def forward(self, x):\n        x %= 3\n        return x", False),
+    "a method that it calls": (
+        "def forward(self, x):\n        return self.part(x)\n\n    def part(self, x):\n        x %= 3\n        return x",
+        False,
+    ),
+    "a marked method": (
+        "def forward(self, x):\n        return x\n\n    @torch.jit.export\n    def part(self, x):\n        x %= 3\n        return x",
+        False,
+    ),
+    "a method that it leaves alone": (
+        "def forward(self, x):\n        return self.part(x)\n\n    @torch.jit.ignore\n    def part(self, x):\n        x %= 3\n        return x",
+        True,
+    ),
+    "a method that nothing compiled calls": (
+        "def forward(self, x):\n        return x\n\n    def part(self, x):\n        x %= 3\n        return x",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("methods", "safe"), _METHODS.values(), ids=_METHODS)
+def test_what_a_module_does_otherwise_counts_where_scripting_compiled_it(
+    methods: str, safe: bool, tmp_path: Path
+) -> None:
+    code = f"{HEAD}class Net(torch.nn.Module):\n    {methods}\n\n\nnet = torch.jit.script(Net())\nprint(net(torch.ones(2)))\n"
+    (finding,) = all_findings(analyse_files(tmp_path, {"a.py": code}, codes=frozenset({"TL102"}), torchscript=DROP))
+    assert (finding.safety is Safety.SAFE) == safe
