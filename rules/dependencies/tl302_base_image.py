@@ -94,7 +94,7 @@ _GIVEN = lazy_pattern(
 # What is copied or run bears its name, and says more of it elsewhere.
 _SAID = lazy_pattern(r"(?<![\w/])(?:\S*/)?(?:py)?torch[\w-]*\.(?:ya?ml|txt|sh)\b")
 _OTHER_BUILDS = lazy_pattern(r"/(?:cpu|rocm|xpu)")
-_TORCH_WHEEL = lazy_pattern(r"/torch-\d[^\s/]*\.whl")
+_TORCH_WHEEL = lazy_pattern(r"/torch-\d[^\s/]*\.whl|(?<![\w./-])torch==\d")
 _IS_TEST = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 _REFERENCE = lazy_pattern(r"(?P<image>(?:docker://)?(?:[\w.-]+(?::\d+)?/)+[\w.-]+(?::[\w.-]+)?)")
 _STARTED = lazy_pattern(

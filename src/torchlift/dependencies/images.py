@@ -251,6 +251,8 @@ def filled_image(view: TextView, name: str, span: Span, stage: int = -1) -> Imag
         given |= {one: above[one] for one in used}
         filled = _FILLED.sub(lambda match: above[match["name"]].value, filled)
     image = image_named(filled, span, stage) if "$" not in filled else None
+    if image is not None and image.torch is not None and image.torch in name:
+        return image  # only other parts of it are variables
     whole = image is not None and image.kind == "torch" and _WHOLE_TAG.search(name) is not None
     if image is None or (image.kind == "torch" and not whole):
         return None

@@ -110,7 +110,7 @@ def test_a_line_of_a_batch_file_and_of_powershell_goes_on_behind_its_own_sign() 
 def test_images_are_found_wherever_they_are_named() -> None:
     script = view(
         "a.sh",
-        "docker run nvcr.io/nvidia/pytorch:24.05-py3 x\ndocker run my/tool/pytorch-server:2.1.0-cuda12.1-cudnn8-devel\n",
+        "docker run nvcr.io/nvidia/pytorch:24.05-py3 x\ndocker run my/tool/server:2.1.0-cuda12.1-cudnn8-devel\n",
     )
     assert [(image.kind, image.release, image.stage) for image in read_images(script)] == [("ngc", "24.05", -1)]
     page = view(
