@@ -123,7 +123,7 @@ def _advice(row: Gone, settings: Settings) -> str:
         return f"It was an import of `{public_name(successor)}`, which is still there: import that."
     if relation in {"moved", "renamed"}:
         hidden = " That name is private and may move again." if "._" in successor else ""
-        return f"{since.opening} has the same definition as `{successor}`.{hidden}"
+        return f"{since.opening} has it as `{successor}`.{hidden}"
     package = row.release.package
     if row.last is None:
         return f"It says: {row.evidence.partition(' raises: ')[2]}"

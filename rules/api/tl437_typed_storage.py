@@ -77,6 +77,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             "`untyped_storage()` is the same memory in bytes: its sizes, indices and offsets are those of elements times "
             "`tensor.element_size()`."
         )
+        if attribute == "element_size":
+            advice = f"`{view.text(use.node.value)}.element_size()` is the same; that of `untyped_storage()` is 1."
         if attribute in {"untyped", *_GONE}:
             advice = f"`{view.text(use.node.value)}.untyped_storage()` is what this asks for, since torch 2.0."
         yield Finding("TL437", view.path, span, message, Severity.WARNING, advice)

@@ -55,6 +55,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or not matters(use.target, call, context.settings):
         return
+    if any(isinstance(item, ast.With) and _allows(view, item) for item in view.ancestors(call)):
+        return
     if "jit" in view.source.text and context.says("TL138", use):
         return  # TL138 says more about an archive
     if any(keyword.arg is None for keyword in call.keywords):
@@ -64,6 +66,12 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     finding = _finding(context, call)
     if finding.severity is not Severity.INFO or not _runs_flipped(context.settings) or _is_pickled(call):
         yield finding
+
+
+def _allows(view: ModuleView, around: ast.With) -> bool:
+    """Whether a `with` allows classes of its own, by `torch.serialization.safe_globals` or something of that name."""
+    names = (item.context_expr.func for item in around.items if isinstance(item.context_expr, ast.Call))
+    return any(view.text(name).rpartition(".")[2] == "safe_globals" for name in names)
 
 
 def _runs_flipped(settings: Settings) -> bool:

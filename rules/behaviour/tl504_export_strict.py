@@ -55,8 +55,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if call is None or not matters(use.target, call, settings):
         return
     message = (
-        f"`torch.export.export` without `strict` is two captures in a project that {settings.supports}, which reads the "
-        f"bytecode (`strict=True`): torch {_FLIPPED} and later run the Python code on tensors without values (`strict=False`)."
+        f"`torch.export.export` without `strict` reads the bytecode up to torch 2.7 (`strict=True`); torch {_FLIPPED} and later run the "
+        "Python code on tensors without values (`strict=False`)."
     )
     review = (
         "Needs review: `strict=True` is what the call meant when it was written for torch 2.7 or earlier. It rejects code that "

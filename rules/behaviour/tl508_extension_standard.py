@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.rules.analysis.cpp.standard import FLAG, LATER_FLAG, needed_standard
+from torchlift.rules.analysis.places.order import excludes
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
@@ -93,7 +94,7 @@ def _flags(view: ModuleView, call: ast.Call) -> Iterator[tuple[ast.Constant, re.
             followed.add(node.id)
             owner = view.scope_at(node).lookup(node.id)
             for binding in owner.bindings[node.id] if owner is not None else ():
-                if binding.kind == "assign" and binding.value is not None:
+                if binding.kind == "assign" and binding.value is not None and not excludes(view, binding.node, call):
                     waiting.append(binding.value)
                     waiting.extend(_added(view, binding))
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -54,7 +54,7 @@ _NO_TORCHSCRIPT = frozenset(
 # Names of graphs, for code that reads or rewrites them.
 _GRAPHS = frozenset("Graph Node Value Block Use WithInsertPoint PassManager SubgraphRewriter AliasDb Inline".split())
 _MAKES = frozenset({"compile", "freeze", "optimize_for_inference", "trace", "tracer::trace", "save", "ExportModule"})
-_STEPS = "Export the model in Python with `torch.export.export`, then {successor}."
+_STEPS = "Where that is a model, export it in Python with `torch.export.export`, then {successor}."
 _OF_GRAPHS = (
     "An exported program is a graph of torch.fx (`program.graph`), read and rewritten in Python: what does that here is written anew, as a "
     "pass, a backend of `torch.compile` or a delegate of ExecuTorch."

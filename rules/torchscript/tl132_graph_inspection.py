@@ -38,10 +38,7 @@ _ADVICE = {
         "It lists what the TorchScript compiler knows. `torch.export` takes every operator below `torch.ops`, custom ones "
         "from `torch.library` included."
     ),
-    "torch._C.Graph": (
-        "The type of TorchScript graphs: that of an exported program is `torch.fx.Graph` (`ep.graph`). ONNX symbolic functions serve the "
-        "TorchScript-based exporter only; the one that is the default since torch 2.9 takes `custom_translation_table=`."
-    ),
+    "torch._C.Graph": ("The type of TorchScript graphs: that of an exported program is `torch.fx.Graph` (`ep.graph`)."),
     "torch._C.parse_ir": (
         "It makes a graph of text in TorchScript's language. Where that is one operator, call it: "
         f"`torch.ops.<namespace>.<operator>`; a larger graph is written anew with `torch.fx.Graph`. {EXPORT_DOCS}"
@@ -103,6 +100,10 @@ _GRAPH = (
     "operators as nodes, so code that reads or rewrites the graph is written anew. `torch.fx` has passes and pattern "
     f"replacement for it. {EXPORT_DOCS}"
 )
+_SYMBOLIC = (
+    " ONNX symbolic functions serve the TorchScript-based exporter only; the one that is the default since torch 2.9 takes "
+    "`custom_translation_table=`."
+)
 _STATE = "It reads a setting of the TorchScript compiler: drop it together with the code that restores the setting."
 _STATE_NAMES = frozenset(bindings("state"))
 
@@ -123,6 +124,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     advice = _ADVICE.get(target) or (_STATE if target in _STATE_NAMES else _GRAPH)
     if place == "string":
         advice = f"The name stands in a string: take it out together with the use it means. {advice}"
+    if target == "torch._C.Graph" and "onnx" in view.source.text.lower():
+        advice += _SYMBOLIC
     severity = Severity.INFO if target == "torch._C.Graph" else Severity.WARNING
     fix = _leaves(use, view) if drops(context) else None
     advice = _LEAVES_REVIEW if fix is not None else advice

@@ -78,6 +78,25 @@ _SAYS = {
     "a file that is written": (
         "TL433", "import torchaudio\n\ntorchaudio.save(p, x, 8000)\n", "Add `torchcodec`", "file objects",
     ),
+    "a rank that is a constant here": (
+        "TL201", _INIT + "def main(rank):\n    torch.cuda.set_device(rank % torch.cuda.device_count())\n\n\nif __name__ == '__main__':\n    rank = 0\n"
+        "    dist.init_process_group('nccl')\n    rank = dist.get_rank()\n    main(rank)\n", 'int(os.environ["LOCAL_RANK"])', '"cuda", rank',
+    ),
+    "a collective with gradients": (
+        "TL403", "from torch.distributed.nn.functional import all_reduce\n", "gradients pass through it since torch 2.11; the group has to be given", "It needs torch",
+    ),
+    "the size of an element": (
+        "TL437", "import torch\n\n\ndef f(m: torch.Tensor):\n    return m.storage().element_size()\n", "`m.element_size()` is the same", "sizes, indices",
+    ),
+    "a flag of another value": (
+        "TL439", "from torch.autograd import Variable\n\n\ndef f(x, y):\n    return Variable(x, volatile=y.volatile)\n", "always False", "set_grad_enabled",
+    ),
+    "an export of any release": (
+        "TL504", "import torch\n\nep = torch.export.export(m, (x,))\n", "up to torch 2.7", "two captures",
+    ),
+    "a class that moved and changed": (
+        "TL402", "from torch.distributed.fsdp.flat_param import FlatParamHandle\n", "Torch 2.2 has it as `torch.distributed.fsdp._flat_param.FlatParamHandle`", "same definition",
+    ),
 }  # fmt: skip
 
 
@@ -114,3 +133,23 @@ def test_groups_of_xla_are_made_by_their_members(options: str, told: bool, tmp_p
         f"    if dist.get_rank() in ranks:\n        return dist.new_group(ranks{options})\n"
     )
     assert ("TL230" in {item.code for item in all_findings(analyse_files(tmp_path, {"m.py": source}))}) == told
+
+
+@pytest.mark.parametrize(
+    ("around", "told"),
+    [("safe_globals()", False), ("torch.serialization.safe_globals([dict])", False), ("open(p)", True)],
+)
+def test_a_load_under_classes_that_are_allowed_is_no_load_that_changed(around: str, told: bool, tmp_path: Path) -> None:
+    source = f"import torch\n\n\ndef f(p):\n    with {around}:\n        return torch.load(p)\n"
+    result = analyse_files(tmp_path, {"m.py": source}, min_torch=TorchVersion(2, 0))
+    assert ("TL501" in {item.code for item in all_findings(result)}) == told
+
+
+def test_flags_of_a_branch_that_builds_for_another_framework_are_not_torchs(tmp_path: Path) -> None:
+    source = (
+        "from torch.utils.cpp_extension import CUDAExtension\n\nif kind == 'parrots':\n    flags = ['-std=c++14']\n    e = Own('x', flags)\n"
+        "elif kind == 'pytorch':\n    flags = ['-O3']\n    e = CUDAExtension('x', ['x.cu'], extra_compile_args=flags)\n"
+    )
+    both = source.replace("elif kind == 'pytorch':", "if kind == 'pytorch':")
+    for text, told in ((source, False), (both, True)):
+        assert ("TL508" in {item.code for item in all_findings(analyse_files(tmp_path, {"setup.py": text}))}) == told

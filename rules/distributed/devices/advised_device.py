@@ -102,13 +102,14 @@ def _means_something(view: ModuleView, text: str, call: ast.Call) -> bool:
 
 
 def _has_value(view: ModuleView, name: str, call: ast.Call) -> bool:
-    """Whether `name` is bound where `call` stands, and not only behind it."""
+    """Whether `name` is bound where `call` stands, and not only behind it, nor to a constant: no rank of every process."""
     scope = view.scope_at(call)
     owner = scope.lookup(name)
     if owner is None:
         return False
     if owner is scope:
-        return any(getattr(b.node, "lineno", call.lineno) < call.lineno for b in owner.bindings[name])
+        before = [b for b in owner.bindings[name] if getattr(b.node, "lineno", call.lineno) < call.lineno]
+        return bool(before) and not any(isinstance(b.value, ast.Constant) for b in before)
     return not all(_of_program_alone(view, b.node) for b in owner.bindings[name])
 
 

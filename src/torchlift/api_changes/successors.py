@@ -75,7 +75,11 @@ _CHECKPOINT_REST = (
     "`process_group` and `planner` go over by name. There is no `coordinator_rank` (only 2.2 has it), and `no_dist` only in 2.2 and "
     "since 2.7: without it, it works alone wherever no process group runs."
 )
-_NN_COLLECTIVE = "Torch names `torch.distributed._functional_collectives.{0}` in its place, "
+# `register_autograd` of torch/distributed/_functional_collectives.py, in the wheels since 2.11.0, read 2026-11-27.
+_NN_COLLECTIVE = (
+    "Torch names `torch.distributed._functional_collectives.{0}` in its place (gradients pass through it since torch 2.11; the group "
+    "has to be given), "
+)
 
 
 def _older(text: str) -> str:
@@ -230,7 +234,7 @@ ADVICE: dict[str, Advice] = {
                 (
                     "all_reduce",
                     _NN_COLLECTIVE.format("all_reduce(tensor, 'sum', group)") + "which takes the operation as text.",
-                    TorchVersion(2, 1),
+                    None,
                 ),
                 (
                     "reduce_scatter",
