@@ -24,6 +24,7 @@ from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.installed.reading import (
     NAMING,
     is_pytorch_channel,
+    scripts_in,
     sets_of,
     stage_sets,
     torch_of,
@@ -92,9 +93,9 @@ _GIVEN = lazy_pattern(
     re.MULTILINE,
 )
 # What is copied or run bears its name, and says more of it elsewhere.
-_SAID = lazy_pattern(r"(?<![\w/])(?:\S*/)?(?:py)?torch[\w-]*\.(?:ya?ml|txt|sh)\b")
+_SAID = lazy_pattern(r"(?<![\w/])(?:\S*/)?(?:py)?torch[\w-]*\.(?:ya?ml|txt|sh)\b|/libtorch/cu\S*\.zip")
 _OTHER_BUILDS = lazy_pattern(r"/(?:cpu|rocm|xpu)")
-_TORCH_WHEEL = lazy_pattern(r"/torch-\d[^\s/]*\.whl|(?<![\w./-])torch==\d")
+_TORCH_WHEEL = lazy_pattern(r"/torch-\d[^\s/]*\.whl|/libtorch/\S*\.zip|(?<![\w./-])torch==\d")
 _IS_TEST = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 _REFERENCE = lazy_pattern(r"(?P<image>(?:docker://)?(?:[\w.-]+(?::\d+)?/)+[\w.-]+(?::[\w.-]+)?)")
 _STARTED = lazy_pattern(
@@ -136,6 +137,7 @@ def _built_on(view: TextView, image: ImageLine, context: TextContext) -> Iterato
         return
     spans = stage_spans(view, image) if view.kind == "dockerfile" else [job_of(view, image.span)]
     sets, stage = stage_sets(view, spans, context.project), "".join(view.code[span.start : span.end] for span in spans)
+    stage += "".join(script.code for script in scripts_in(stage, view, context.project))
     yield from _system(view, image, sets, stage, context.settings)
     if image.kind == "cuda":
         yield from _toolkit(view, image, [item for item in sets if not item.conda], stage, context.settings)

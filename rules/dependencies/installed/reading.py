@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import product
 
 from torchlift.dependencies.assignments import assignments
 from torchlift.dependencies.commands import read_commands, read_words
@@ -52,6 +53,7 @@ _OF_PROJECT = lazy_pattern(
     r"\b(?:env (?:create|update)|uv sync|uv run|poetry install|pdm (?:install|sync)|pip3? install[^\n]* (?:\.{1,2}/?|/[\w./-]+)(?:\[[\w,-]+\])?(?=\s|$))"
 )
 _SCRIPT = lazy_pattern(r"(?<![\w.${}/:-])[\w./-]+\.(?:sh|bash)\b")
+_COPIED = lazy_pattern(r"^[ \t]*(?:COPY|ADD)[ \t]+(?:--(?!from)\S+[ \t]+)*(?P<folder>[\w.][\w./-]*)[ \t]", re.MULTILINE)
 _MOST_INCLUDED = 50
 _MOST_SCRIPTS = 20
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "Pipfile.lock")
@@ -171,10 +173,12 @@ def stage_sets(view: TextView, spans: Iterable[Span], project: Project) -> list[
 def scripts_in(stage: str, view: TextView, project: Project) -> Iterator[TextView]:
     """The scripts of the project that a stage copies or runs, as it names them: from beside the container file, or from a folder above."""
     names = dict.fromkeys(match[0].removeprefix("./") for match in _SCRIPT.finditer(stage))
+    copied = dict.fromkeys(match["folder"] for match in _COPIED.finditer(stage))
     for name in list(names)[:_MOST_SCRIPTS]:
         parts = posixpath.dirname(view.path).split("/")
-        for folder in ("/".join(parts[:count]) for count in range(len(parts), -1, -1)):
-            path = posixpath.normpath(posixpath.join(folder, name))
+        folders = ["/".join(parts[:count]) for count in range(len(parts), -1, -1)]
+        for folder, inner in product(folders, ("", *copied)):
+            path = posixpath.normpath(posixpath.join(folder, inner, name))
             try:
                 if not path.startswith(("../", "/")):
                     yield TextView(path, "shell", read_text(project.data(path)))
