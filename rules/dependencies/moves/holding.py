@@ -9,7 +9,6 @@ from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.setup_file import read_setup, setup_calls
 from torchlift.dependencies.strength import is_certain
 from torchlift.finding import Group
-from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.dependencies.installed.reading import sets_of
 from torchlift.rules.dependencies.wheels.builds import Line, allows, is_named_in, spelled, target_line
@@ -20,12 +19,9 @@ from torchlift.versions import TorchVersion
 from torchlift.view.text import SCRIPTS, TextView, read_text, text_kind
 
 _UPPER = frozenset({"=", "==", "===", "<", "<=", "~="})
-_SAY_NOTHING = {None, "markdown", "lock", "cpp", "cmake"}
+_SAY_NOTHING = {"markdown", "lock", "cpp", "cmake"}
+
 _WITH_COMMANDS = SCRIPTS | {"batch", "powershell"}
-_HELD_IN_TEXT = lazy_pattern(
-    r"(?<![\w.-])(torch(?:vision|audio)?|triton)(?:\[[\w,]+\])?[\"']?\s*(?:[<>~!]=?\s*[\d.]+\s*,\s*)*"
-    r"(?:={1,3}|~=|<=?)\s*[\"']?(?:\d|[$%{])[^\s\"',;|&)\\]*"
-)
 _FILES = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "constraints.txt", "Dockerfile")
 
 
@@ -118,63 +114,6 @@ def held_beside(project: Project, path: str, target: Line) -> tuple[tuple[str, P
     )
 
 
-def held_apart(project: Project, target: Line) -> tuple[tuple[str, Pin], ...]:
-    """The first requirement of each list of a project that names no torch and yet keeps it below `target`."""
-    paths = {place.rpartition(":")[0] for places in project.places(COMPANIONS).values() for place in places}
-    paths = {
-        path
-        for path in paths
-        if path.endswith("setup.py") or text_kind(path) not in _SAY_NOTHING or _includes(project, path)
-    }
-    return tuple(
-        (path, held[0])
-        for path in sorted(paths)
-        for item in _sets(project, path)
-        for pins in lists_of(item)
-        if not any(pin.is_torch for pin in pins) and (held := held_in(pins, target))
-    )
-
-
-def told_apart(project: Project, path: str) -> tuple[tuple[str, str], ...]:
-    """What is installed with a file, or names a companion without torch, in places whose release no reader knows: behind a variable, in
-    code, in a cell of a notebook. Each with its file.
-    """
-    name = posixpath.basename(path)
-    found = [
-        (other, pin.text)
-        for other, item in project.once(installed_with, path)
-        for pin in item.pins
-        if pin.name in ("torch", *COMPANIONS) and pin.specifier is None
-    ]
-    places = {place.rpartition(":")[0] for several in project.places((*COMPANIONS, name)).values() for place in several}
-    for other in sorted(places - {path}):
-        if text_kind(other) not in _SAY_NOTHING - {None}:
-            found += [(other, text) for text in _unread(project, other, name)]
-    return tuple(found)
-
-
-def _unread(project: Project, path: str, name: str) -> list[str]:
-    """Releases in the text of a file that are none of a requirement that was read, but for lines that hold torch by itself."""
-    try:
-        source = read_text(project.data(path))
-    except (OSError, UnreadableSource):
-        return []
-    read = {pin.span.start for item in _sets(project, path) for pin in item.pins if pin.specifier is not None}
-    found, start = [], 0
-    kind = text_kind(path)
-    for line in (TextView(path, kind, source).code if kind else source.text).splitlines(keepends=True):
-        held = list(_HELD_IN_TEXT.finditer(line))
-        if name in line or not any(match[1] == "torch" for match in held):
-            found += [match[0] for match in held if start + match.start() not in read]
-        start += len(line)
-    return found
-
-
-def _includes(project: Project, path: str) -> bool:
-    """Whether a file of any other name includes a list of requirements, and so is one itself."""
-    return text_kind(path) is None and not path.endswith(".py") and any(item.includes for item in _sets(project, path))
-
-
 def held_otherwise(project: Project, path: str, own: PinSet, target: Line) -> tuple[tuple[str, Pin], ...]:
     """Other requirements of torch of a distribution, by an extra or in a file beside it, that keep it below `target` in their own way."""
     versions = {pin.exact.public for pin in own.named("torch") if pin.exact}
@@ -184,7 +123,7 @@ def held_otherwise(project: Project, path: str, own: PinSet, target: Line) -> tu
     return tuple(
         (where, pin)
         for where in beside
-        for item in _sets(project, where)
+        for item in sets_in(project, where)
         for pins in lists_of(item)
         for pin in held_in(pins, target)
         if pin.is_torch and (where != path or pin.span not in spans) and (certain or is_certain(pin.group))
@@ -194,16 +133,16 @@ def held_otherwise(project: Project, path: str, own: PinSet, target: Line) -> tu
 
 def installed_with(project: Project, path: str) -> tuple[tuple[str, PinSet], ...]:
     """The lists that include a file of requirements, what else they include, and those that it includes, with their paths."""
-    found = {where: _sets(project, where) for item in _sets(project, path) for where in _included(path, item)}
+    found = {where: sets_in(project, where) for item in sets_in(project, path) for where in _included(path, item)}
     for other in dict.fromkeys(
         place.rpartition(":")[0] for place in project.mentions(posixpath.basename(path), (path,))
     ):
-        if text_kind(other) in _SAY_NOTHING - {None} or other in found:
+        if text_kind(other) in _SAY_NOTHING or other in found:
             continue
-        including = tuple(item for item in _sets(project, other) if path in _included(other, item))
+        including = tuple(item for item in sets_in(project, other) if path in _included(other, item))
         if including:
             found[other] = including
-            found |= {where: _sets(project, where) for item in including for where in _included(other, item)}
+            found |= {where: sets_in(project, where) for item in including for where in _included(other, item)}
     found.pop(path, None)
     return tuple((where, item) for where in sorted(found) for item in found[where])
 
@@ -217,7 +156,7 @@ def _included(path: str, item: PinSet) -> set[str]:
 def _in_several_files(project: Project, path: str, target: Line) -> tuple[Group | None, frozenset[tuple[str, int]]]:
     """What moves together with the torch of a file although it stands in others, and where the first pins begin."""
     others = held_beside(project, path, target)
-    held = [held_in(pins, target) for item in _sets(project, path) for pins in lists_of(item)] if others else []
+    held = [held_in(pins, target) for item in sets_in(project, path) for pins in lists_of(item)] if others else []
     torch = [(path, pins[0]) for pins in held if any(pin.is_torch for pin in pins)]
     if not torch or any(text_kind(where) is None and not where.endswith(".py") for where, _ in others):
         return None, frozenset()  # no fix is made in a file of another name
@@ -243,7 +182,7 @@ def _places(project: Project, folder: str, target: Line) -> tuple[tuple[str, int
     found = []
     for name in _FILES:
         path = posixpath.join(folder, name)
-        for item in _sets(project, path):
+        for item in sets_in(project, path):
             for pins in lists_of(item):
                 exact = [pin for pin in held_in(pins, target) if pin.is_torch and pin.exact and not pin.conditional]
                 found += [
@@ -254,7 +193,7 @@ def _places(project: Project, folder: str, target: Line) -> tuple[tuple[str, int
     return tuple((path, start, version) for path, start, version, _ in found if version == first)
 
 
-def _sets(project: Project, path: str) -> tuple[PinSet, ...]:
+def sets_in(project: Project, path: str) -> tuple[PinSet, ...]:
     """What a file of a project installs or requires; nothing where there is none that can be read."""
     try:
         if path.endswith(".py"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from dataclasses import replace
 
@@ -17,14 +16,9 @@ from torchlift.rules.dependencies.installed.own_kernels import kernels_at_stake
 from torchlift.rules.dependencies.installed.pythons import moved_with, pythons_for
 from torchlift.rules.dependencies.installed.reading import FAMILY, lock_beside, named_elsewhere, sets_of
 from torchlift.rules.dependencies.installed.said_for import said_for
+from torchlift.rules.dependencies.moves.apart import held_apart
 from torchlift.rules.dependencies.moves.bound_packages import CUDA_LOCAL, bound_beside, is_bound
-from torchlift.rules.dependencies.moves.holding import (
-    held_apart,
-    held_beside,
-    held_otherwise,
-    installed_with,
-    told_apart,
-)
+from torchlift.rules.dependencies.moves.holding import held_beside, held_otherwise
 from torchlift.rules.dependencies.moves.raising import raised_to
 from torchlift.rules.dependencies.wheels.builds import (
     FOR_GLIBC_228,
@@ -170,19 +164,10 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings, proje
 
 def _elsewhere(view: TextView, item: PinSet, wheel: Wheel, project: Project) -> str:
     """What other lists of the project require that holds the torch that goes."""
-    beside = project.once(held_beside, view.path, wheel.line)
-    bound = [
-        (where, pin) for where, other in project.once(installed_with, view.path) for pin in other.pins if is_bound(pin)
-    ]
-    apart = project.once(held_apart, wheel.line)
-    own = posixpath.dirname(view.path)
-    extras = held_otherwise(project, view.path, item, wheel.line)
-    held = [(where, pin.text) for where, pin in (*beside, *bound, *extras, *apart)]
-    for where, text in (*held, *project.once(told_apart, view.path)):
-        folder = posixpath.dirname(where)
-        if f"{folder}/".startswith(f"{own}/") or f"{own}/".startswith(f"{folder}/") or not own or not folder:
-            return f"`{text}` in {where} is taken to be installed apart from it, or to change too."
-    return ""
+    beside = (*project.once(held_beside, view.path, wheel.line), *held_otherwise(project, view.path, item, wheel.line))
+    apart = project.once(held_apart, view.path, wheel.line)
+    found = next(iter((*((where, pin.text) for where, pin in beside), *apart)), None)
+    return f"`{found[1]}` in {found[0]} is taken to be installed apart from it, or to change too." if found else ""
 
 
 def _kernels(item: PinSet, wheel: Wheel, project: Project) -> str:

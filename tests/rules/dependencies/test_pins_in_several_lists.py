@@ -98,6 +98,19 @@ HELD_ELSEWHERE = [
     {"requirements.txt": "torch==2.1.0\n", "app.py": 'image = base.pip_install_from_requirements("requirements.txt").pip_install("torchvision==0.16.0")\n'},
     {"requirements.txt": "torch==2.1.0\n", "app.py": 'NEEDED = ["torchaudio>=2.0,<2.2"]\n'},
     {"requirements.txt": "torch==2.1.0\n", "noxfile.py": 'def test(session, vision):\n    session.install(f"torchvision=={vision}", "-r", "requirements.txt")\n'},
+    {"app/requirements.txt": "torch==2.1.0\n", "docker/Dockerfile": "FROM python:3.12\nRUN pip install -r app/requirements.txt\nRUN pip install torchvision==0.16.0\n"},
+    {"app/requirements.txt": "torch==2.1.0\n", "tools/setup.sh": "cd app && pip install -r requirements.txt && pip install torchvision==0.16.0\n"},
+    {"app/requirements.txt": "torch==2.1.0\n", ".github/workflows/ci.yml": "jobs:\n  t:\n    steps:\n      - run: pip install torchvision==0.16.0\n"},
+    {"requirements.txt": "torch==2.1.0\n", "ci.sh": "pip install -r requirements.txt\npip install torch torchvision==0.16.0\n"},
+    {"requirements.txt": "torch==2.1.0\n", "pyproject.toml": project("torch", "torchvision>=0.14,<0.17")},
+    {"requirements.txt": "torch==2.1.0\n", "Dockerfile": "FROM python:3.12\nRUN pip install -r requirements.txt\nRUN pip install xformers==0.0.23\n"},
+    {"requirements.txt": "torch==2.1.0\n", "Dockerfile": "FROM python:3.12\nRUN pip install https://download.pytorch.org/whl/cu118/torchvision-0.16.0%2Bcu118-cp312-cp312-linux_x86_64.whl\n"},
+    {"requirements.txt": "torch==2.1.0\n", "install.py": 'VISION = "0.16.0"\nrun(["pip", "install", "torchvision==" + VISION])\n'},
+    {"requirements.txt": "torch==2.1.0\n", "install.py": 'PINS = {"torchvision": "0.16.0"}\n'},
+    {"requirements.txt": "torch==2.1.0\n", "play.yml": "- pip:\n    name: torchvision\n    version: 0.16.0\n"},
+    {"requirements.txt": "torch==2.1.0\n", "deps.json": '{"torchvision": "0.16.0"}\n'},
+    {"requirements.txt": "torch==2.1.0\n", "Makefile": "TV := torchvision\ni:\n\tpip install $(TV)==0.16.0\n"},
+    {"requirements.txt": "torch==2.1.0\n", "environment.yml": "dependencies:\n  - torchvision=0.16\n"},
     {"requirements.txt": "torch==2.1.0\n", "a.ipynb": NOTEBOOK % "!pip install torchvision==0.16.0"},
     {"requirements.txt": "torch==2.1.0\n", "a.ipynb": NOTEBOOK % "!pip install -r requirements.txt torch==2.1.2"},
 ]  # fmt: skip
@@ -123,6 +136,11 @@ NOT_HELD = [
     {
         "requirements.txt": "torch==2.1.0\n",
         "app.py": 'image = base.pip_install("torch==2.0.1", "torchvision==0.15.2")\n',
+    },
+    {"requirements.txt": "torch==2.1.0\n", "environment.yml": "dependencies:\n  - pytorch=2.1\n  - torchvision=0.16\n"},
+    {
+        "requirements.txt": "torch==2.1.0\n",
+        "m.py": 'import torchvision\n\nassert torchvision.__version__ >= "0.16"\nname = {"torchvision": torchvision}\n',
     },
     {"a/requirements.txt": "torch==2.1.0\n", "b/a.ipynb": NOTEBOOK % "!pip install torchvision==0.16.0"},
 ]
