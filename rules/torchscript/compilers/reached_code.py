@@ -13,6 +13,7 @@ import ast
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
+from typing import NamedTuple
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
@@ -31,16 +32,18 @@ _KNOWN_BASES = tuple(
     for name in """abc typing typing_extensions enum unittest collections torch.utils.data torch.autograd torch.optim
     torch.distributions""".split()
 )
+# Nearly all of a large library reaches nearly all of it: behind so many files it is told that it was not followed, and where.
+_MOST_FILES = 250
 _ENTRIES = frozenset({"forward", "__getitem__", "__len__", "__iter__", "__contains__"})
 _BUILDERS = frozenset({"__init__", "__new__", "__post_init__", "__call__", "__getattr__"})
 
 
-def registered(project: Project, value: Unit, *, all_known: bool = True) -> list[Unit] | None:
+def registered(project: Project, value: Unit) -> list[Unit] | None:
     """The definitions that a variable of the module decorates, in any file: `@MODELS.register`; None if they are not known.
 
-    Without `all_known` nobody asks whether they are, and a variable that decorates nothing is not searched for.
+    Who uses one that decorates nothing, such as a logger, is not searched for.
     """
-    if not value.made_by_call or not (all_known or may_decorate(project, value.name)):
+    if not value.made_by_call or not may_decorate(project, value.name):
         return []
     return project.once(_registered, value.path, value.name)
 
@@ -73,6 +76,7 @@ class Reached:
         unknown: roots of which it is not known what they are given, with the place that makes it so.
         anything: places that hand a compiler on, to whoever and for whatever.
         offered: those among them that only code outside the project can get one from.
+        stopped: roots that were not followed to their end, with the place behind which they were not.
     """
 
     by: dict[Key, str] = field(default_factory=dict)
@@ -80,6 +84,7 @@ class Reached:
     unknown: dict[str, str] = field(default_factory=dict)
     anything: set[str] = field(default_factory=set)
     offered: set[str] = field(default_factory=set)
+    stopped: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,14 @@ class _Task:
     beyond: str
 
 
+class _Guess(NamedTuple):
+    """A step that is not certain: whose, from where, and what it does."""
+
+    root: str
+    place: str
+    take: Callable[[], None]
+
+
 class Reacher:
     """Follows what roots compile.
 
@@ -128,9 +141,13 @@ class Reacher:
         self.roots: set[str] = set()
         self._found = Reached()
         self._tasks: deque[_Task] = deque()
-        self._guesses: deque[Callable[[], None]] = deque()
+        self._guesses: deque[_Guess] = deque()
         self._guessing = False
+        self._files: set[str] = set()
         self._seen: set[tuple[Key, Key | None, bool]] = set()
+        self._read_before: set[tuple[str, int, bool, bool]] = set()
+        self._lineages: dict[tuple[str, int, bool], tuple[Unit, ...]] = {}
+        self._modules: dict[Key, bool | None] = {}
         self._values: set[tuple[str, str]] = set()
         self._classes: dict[tuple[Key, bool], None] = {}
         self._asked: dict[tuple[str, bool], None] = {}
@@ -146,12 +163,12 @@ class Reacher:
     def value(self, unit: Unit, root: str) -> None:
         """A root compiles what a piece of code names."""
         self.roots.add(root)
-        self._guess(lambda: self._read(unit, None, root, root, compiles=True))
+        self._guess(root, unit, lambda: self._read(unit, None, root, root, compiles=True))
 
     def build(self, unit: Unit, root: str) -> None:
         """A root compiles what a piece of code makes."""
         self.roots.add(root)
-        self._guess(lambda: self._read(unit, None, root, root, compiles=False))
+        self._guess(root, unit, lambda: self._read(unit, None, root, root, compiles=False))
 
     def lost(self, root: str, place: str) -> None:
         """What a root compiles is not known behind a place."""
@@ -177,23 +194,34 @@ class Reacher:
         self._run()
         self._guessing = True
         while self._guesses:
-            self._guesses.popleft()()
-            self._run()
+            guess = self._guesses.popleft()
+            if len(self._files) > _MOST_FILES:
+                self._stop(guess.root, guess.place)
+            else:
+                guess.take()
+                self._run()
         return self._found
 
-    def _guess(self, step: Callable[[], None]) -> None:
+    def _guess(self, root: str, unit: Unit, take: Callable[[], None]) -> None:
         if self._guessing:
-            step()
+            take()
         else:
-            self._guesses.append(step)
+            self._guesses.append(_Guess(root, f"{unit.path}:{unit.line}", take))
 
     def _run(self) -> None:
         while self._tasks:
             task = self._tasks.popleft()
+            if self._guessing and len(self._files) > _MOST_FILES:
+                self._stop(task.root, f"{task.unit.path}:{task.unit.line}")
+                continue
             if task.compiles:
                 self._note(task.unit, task.root, task.beyond)
             if self.runs or not (task.compiles and task.unit.left_out):
                 self._read(task.unit, task.concrete, task.root, task.beyond, compiles=task.compiles)
+
+    def _stop(self, root: str, place: str) -> None:
+        self._found.stopped.setdefault(root, place)
+        self.lost(root, place)
 
     def _note(self, unit: Unit, root: str, beyond: str) -> None:
         key = unit.path, unit.line
@@ -206,15 +234,22 @@ class Reacher:
         if unit.unclear and (self.runs or not compiles):
             self.lost(root, f"{unit.path}:{unit.unclear}")
         here = beyond or f"{unit.path}:{unit.line}"
-        for mention in unit.mentions:
-            self._mention(
-                mention, unit, root, beyond if self._surely(mention.certain, compiles) else here, compiles=compiles
-            )
-        for name in unit.attributes:
-            self._attribute(name, root, here, compiles=compiles)
+        # What a method mentions is the same in every subclass.
+        again = unit.path, unit.line, compiles, self._guessing
+        if unit.owner and again in self._read_before:
+            if any(not mention.path for mention in unit.mentions):
+                self.lost(root, f"{unit.path}:{unit.line}")
+        else:
+            self._read_before.add(again)
+            self._files.add(unit.path)
+            for mention in unit.mentions:
+                surely = self._surely(mention.certain, compiles)
+                self._mention(mention, unit, root, beyond if surely else here, compiles=compiles)
+            for name in sorted(unit.attributes):
+                self._attribute(name, root, here, compiles=compiles)
         if concrete is None and unit.owner:
             concrete = digest(self.project, unit.path).units.get(unit.owner)
-        for name in unit.own if concrete is not None else ():
+        for name in sorted(unit.own) if concrete is not None else ():
             assert concrete is not None
             surely = self._surely(unit.calls.get(name, ""), compiles)
             for nearest, method in enumerate(self._named(concrete, name)):
@@ -238,7 +273,7 @@ class Reacher:
         owner = (concrete.path, concrete.line) if concrete is not None else None
         key = ((unit.path, unit.line), owner, compiles)
         if beyond and not self._guessing:
-            self._guess(lambda: self._task(unit, concrete, root, beyond, compiles=compiles))
+            self._guess(root, unit, lambda: self._task(unit, concrete, root, beyond, compiles=compiles))
         elif key not in self._seen:
             self._seen.add(key)
             self._tasks.append(_Task(unit, concrete, compiles, root, beyond))
@@ -256,11 +291,11 @@ class Reacher:
         value = digest(self.project, mention.path).values.get(mention.name) if mention.name else None
         if value is not None and (mention.path, mention.name) not in self._values:
             self._values.add((mention.path, mention.name))
-            self._guess(lambda: self._value(mention, value, root, beyond or here))
+            self._guess(root, unit, lambda: self._value(mention, value, root, beyond or here))
 
     def _value(self, mention: Mention, value: Unit, root: str, beyond: str) -> None:
         self._read(value, None, root, beyond, compiles=False)
-        decorated = registered(self.project, value, all_known=root not in self._found.unknown)
+        decorated = registered(self.project, value)
         if decorated is None:
             self.lost(root, f"{value.path}:{value.line}")
         for found in decorated or ():
@@ -287,7 +322,7 @@ class Reacher:
 
     def _class(self, unit: Unit, root: str, beyond: str, *, compiles: bool) -> None:
         if beyond and not self._guessing:
-            self._guess(lambda: self._class(unit, root, beyond, compiles=compiles))
+            self._guess(root, unit, lambda: self._class(unit, root, beyond, compiles=compiles))
             return
         kind = self.is_module((unit.path, unit.line))
         key = (unit.path, unit.line), compiles or kind is not False
@@ -345,6 +380,12 @@ class Reacher:
                 yield digest(self.project, owner.path).units[line]
 
     def _lineage(self, unit: Unit, read: Callable[[Project, str], Digest] = digest) -> Iterable[Unit]:
+        key = unit.path, unit.line, read is outline
+        if key not in self._lineages:
+            self._lineages[key] = tuple(self._with_bases(unit, read))
+        return self._lineages[key]
+
+    def _with_bases(self, unit: Unit, read: Callable[[Project, str], Digest]) -> Iterable[Unit]:
         found: dict[Key, Unit] = {}
         pending = [unit]
         while pending:
@@ -371,6 +412,11 @@ class Reacher:
 
     def is_module(self, key: Key) -> bool | None:
         """Whether a class is a module; None if it cannot be told."""
+        if key not in self._modules:
+            self._modules[key] = self._is_module(key)
+        return self._modules[key]
+
+    def _is_module(self, key: Key) -> bool | None:
         unit = outline(self.project, key[0]).units.get(key[1])
         answer: bool | None = False
         for one in self._lineage(unit, outline) if unit is not None else ():

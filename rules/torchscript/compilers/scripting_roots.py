@@ -114,6 +114,8 @@ def _reach(project: Project, reached: Reached, keys: tuple[Key, ...]) -> Reach |
             # That a class is compiled says of its methods only that they may be.
             around = key != keys[0] and unit is not None and not unit.is_class and unit.name not in DESCRIBING
             return Reach(root, beyond or (f"{key[0]}:{key[1]}" if around else ""))
+    if reached.stopped and (not keys or any(may_be_compiled(project, key) for key in keys)):
+        return Reach(*min(reached.stopped.items()))
     return None
 
 

@@ -77,6 +77,10 @@ def _obstacle(view: ModuleView, node: ast.expr, project: Project) -> str | None:
             ):  # no module runs a test: the way there was not read right
                 return f"what `{shown}` runs was not followed to its end, {_TRY}"
             return f"where it runs that, {why}"
+    if reached.stopped:
+        return (
+            f"what `{shown}` runs was followed only as far as {min(reached.stopped.values())}: try `torch.export` on it"
+        )
     return None
 
 
