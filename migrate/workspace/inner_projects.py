@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from torchlift.dependencies.metadata import names_metadata, read_metadata, real_path
-from torchlift.dependencies.run_with import is_container_file, releases_on_pages, releases_run_with
+from torchlift.dependencies.run_with import is_container_file, is_page, releases_on_pages, releases_run_with
 from torchlift.migrate.workspace.bounds import Bound, bound_of
 from torchlift.migrate.workspace.lowest import Lowest
 from torchlift.rules.rule import InnerProject
@@ -85,9 +85,9 @@ def _bound(root: Path, folder: Path) -> Bound | None:
             return bound
     if not any(name.endswith((".py", ".ipynb")) for name in names):
         return None
-    images = [path.relative_to(root).as_posix() for path in map(folder.joinpath, names) if is_container_file(path.name)]
+    images = [(folder / name).relative_to(root).as_posix() for name in names if is_container_file(name)]
     found = [one for one in releases_run_with(root, folder) if one.place.rpartition(":")[0] in images] if images else []
-    found += releases_on_pages(root, folder)
+    found += releases_on_pages(root, folder) if any(map(is_page, names)) else []
     if not found:
         return None
     lowest = min(found, key=lambda one: one.release)

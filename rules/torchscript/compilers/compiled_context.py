@@ -172,8 +172,15 @@ def _switched_off(node: ast.expr) -> bool:
 
 def _autocast(project: Project) -> tuple[str, ...]:
     """Places that switch autocast on, or have a library do so, those first at which that can be read."""
-    found = [(p, line) for p, line in _matches(project, _AUTOCAST, _AUTOCAST_WORDS) if _SILENT.search(line) is None]
-    return tuple(place for place, _ in sorted(found, key=lambda one: _ON.search(one[1]) is None))
+    found = [one for path in _holding(project, _AUTOCAST_WORDS) for one in project.once(_autocast_in, path)]
+    return tuple(place for _, place in sorted(found, key=lambda one: one[0]))
+
+
+# Each file is an answer of its own: after a change of one, the others need not be searched again to know that nothing is new.
+def _autocast_in(project: Project, path: str) -> tuple[tuple[bool, str], ...]:
+    """Those places in one file, and whether autocast is not seen to be switched on there."""
+    found = _matches(project, path, _AUTOCAST, _AUTOCAST_WORDS)
+    return tuple((_ON.search(line) is None, place) for place, line in found if _SILENT.search(line) is None)
 
 
 def _subclass_beside(project: Project, path: str) -> str | None:
@@ -196,9 +203,13 @@ def _takes_tensors(view: ModuleView, node: ast.AST | None) -> bool:
 
 def _subclasses(project: Project) -> tuple[str, ...]:
     """Places that define or use subclasses of Tensor."""
+    return tuple(place for path in _holding(project, _SUBCLASS_WORDS) for place in project.once(_subclasses_in, path))
+
+
+def _subclasses_in(project: Project, path: str) -> tuple[str, ...]:
     return tuple(
         place
-        for place, line in _matches(project, _SUBCLASS, _SUBCLASS_WORDS)
+        for place, line in _matches(project, path, _SUBCLASS, _SUBCLASS_WORDS)
         if (_derives(project, place) if _OF_CLASSES.search(line) else not _is_plain_parameter(project, place))
     )
 
@@ -233,23 +244,33 @@ def symbolic_trace(project: Project) -> str | None:
 
 
 def _symbolic_trace(project: Project) -> str | None:
-    return next((place for place, _ in _matches(project, _SYMBOLIC, _SYMBOLIC_WORDS)), None)
+    found = (
+        one
+        for path in _holding(project, _SYMBOLIC_WORDS)
+        for one in _matches(project, path, _SYMBOLIC, _SYMBOLIC_WORDS)
+    )
+    return next((place for place, _ in found), None)
 
 
-def _matches(project: Project, pattern: re.Pattern[bytes], words: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Places where a pattern matches outside of comments, the first of each file first, with their lines."""
-    signs: dict[str, list[tuple[bytes, bytes]]] = {}
+def _holding(project: Project, words: Mapping[str, str]) -> list[str]:
+    """Files in which one of some texts stands together with the other one that it goes with."""
+    found: set[str] = set()
     for word, besides in words.items():
-        both = frozenset(project.files_holding(besides)) if besides else None
-        for path in project.files_holding(word):
-            if both is None or path in both:
-                signs.setdefault(path, []).append((word.encode(), besides.encode()))
-    for path in sorted(signs):
-        data = project.data(path)
-        for start, end in sorted({line for word, besides in signs[path] for line in _lines(word, besides, data)}):
-            line = data[start:end]
-            if any(b"#" not in line[: found.start()] for found in pattern.finditer(line)):
-                yield f"{path}:{data.count(_NEWLINE, 0, start) + 1}", line
+        holding = project.files_holding(word)
+        found.update(frozenset(project.files_holding(besides)).intersection(holding) if besides else holding)
+    return sorted(found)
+
+
+def _matches(
+    project: Project, path: str, pattern: re.Pattern[bytes], words: Mapping[str, str]
+) -> Iterator[tuple[str, bytes]]:
+    """Places of a file where a pattern matches outside of comments, with their lines."""
+    data = project.data(path)
+    pairs = [(word.encode(), besides.encode()) for word, besides in words.items()]
+    for start, end in sorted({line for word, besides in pairs for line in _lines(word, besides, data)}):
+        line = data[start:end]
+        if any(b"#" not in line[: found.start()] for found in pattern.finditer(line)):
+            yield f"{path}:{data.count(_NEWLINE, 0, start) + 1}", line
 
 
 def _lines(word: bytes, besides: bytes, data: bytes) -> Iterator[tuple[int, int]]:

@@ -124,7 +124,7 @@ def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
 def releases_on_pages(root: Path, folder: Path) -> list[RunWith]:
     """The releases that commands on the pages of one folder install: what it says may be years old, and nothing is newer."""
     found = []
-    for path in sorted(path for path in folder.glob("[A-Z]*.md") if _PAGE.match(path.name)):
+    for path in sorted(path for path in folder.glob("*.md") if is_page(path.name)):
         if root not in real_path(path).parents or not os.path.isfile(path):  # noqa: PTH113
             continue
         name = path.relative_to(root).as_posix()
@@ -140,6 +140,11 @@ def releases_on_pages(root: Path, folder: Path) -> list[RunWith]:
                 if pin.is_torch and (release := lowest_release(pin)) is not None
             ]
     return found
+
+
+def is_page(name: str) -> bool:
+    """Whether a file of this name says how to install what lies beside it."""
+    return name[:1].isupper() and name.endswith(".md") and _PAGE.match(name) is not None
 
 
 def is_container_file(name: str) -> bool:
