@@ -93,6 +93,11 @@ class Tree:
             return False
         return all(self._is_as(row, *was) for row, was in zip(self.rows, plain, strict=True))
 
+    def unread(self, plain: list[list[Any]]) -> dict[str, str | None]:
+        """Digests in `plain` of files that are seen to be as they were without being read."""
+        now = {row[0]: row for row in self.rows if row[1] == "file"}
+        return {path: content for path, *was, content in plain if content is not None and now.get(path) == (path, *was)}
+
     def others_are_as_in(self, plain: list[list[Any]], places: Mapping[str, Any]) -> bool:
         """Whether every file that is not in `places` is as in `plain`, and those in `places` are files."""
         others = Tree(self.root, tuple(row for row in self.rows if row[0] not in places), self.contents, self.seen)

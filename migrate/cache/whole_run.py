@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Sequence, Set
-from dataclasses import fields
+from dataclasses import field, fields
 from typing import Any
 
 from torchlift.file_bytes import file_bytes
@@ -35,12 +35,14 @@ class WholeRun:
         request: what is asked for.
         name: that of the entry.
         before: the files of the project before the run.
+        unread: digests of those among them that have not changed since an earlier run, as far as one has left any.
     """
 
     folder: CacheFolder
     request: Request
     name: str
     before: Tree
+    unread: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, folder: CacheFolder, request: Request) -> WholeRun | None:
@@ -81,6 +83,7 @@ class WholeRun:
         if not self.before.digest or digest.decode() != self.before.digest:
             was = json.loads(rows)
             if not self.before.is_as_in(was):
+                self.unread.update(self.before.unread(was))
                 return None
             contents = {path: content for path, *_, content in was}
             self._write(listed, result, Tree(self.before.root, self.before.rows, contents, self.before.seen))
@@ -90,9 +93,11 @@ class WholeRun:
         """The files of the project with digests of all; None if one has changed since the run began."""
         before = self.before
         with contextlib.suppress(OSError, TooLarge):
-            after = look_at(before.root, (row[0] for row in before.rows)).reading(before.files)
-            if after.rows == before.rows and before.contents.items() <= after.contents.items():
-                return Tree(before.root, before.rows, after.contents, before.seen)
+            looked_at = look_at(before.root, (row[0] for row in before.rows))
+            after = looked_at.reading(path for path in before.files if path not in self.unread)
+            contents = {**self.unread, **after.contents}
+            if after.rows == before.rows and before.contents.items() <= contents.items():
+                return Tree(before.root, before.rows, contents, before.seen)
         return None
 
     def keep(self, result: RunResult, now: Tree) -> None:
