@@ -91,6 +91,8 @@ def test_computed_names_mean_what_the_program_around_them_can_import(tmp_path: P
     project = project.with_texts({"main.py": SourceText("import_module(name)\n")})
     assert in_one_program(project, "main.py", "v2/src/model.py")
     assert not in_one_program(project, "main.py", "examples/run.py")
+    project = project.with_texts({"examples/run.py": SourceText("import pkg.a\n")})
+    assert in_one_program(project, "main.py", "examples/run.py")
 
 
 def test_whether_a_name_is_imported_is_asked_of_what_a_file_says_now(tmp_path: Path) -> None:

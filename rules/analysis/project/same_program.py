@@ -81,13 +81,29 @@ def _roots(project: Project, path: str) -> Iterator[str]:
 
 
 def _may_import(project: Project, path: str, roots: frozenset[str]) -> bool:
-    """Whether a program with such roots may find a file by its name: below one of them, or installed."""
+    """Whether a program with such roots may find the files of the folder `path` by their names: below one of them, or installed.
+
+    What lies aside (examples, tests) is neither, unless it imports what the project is there for, as a plug-in does.
+    """
     if any(root and path.startswith(f"{root}/") for root in roots):
         return True
     packaging = packaging_of(project, path)
     around = packaging.rpartition("/")[0] if packaging is not None else ""
     inside = path.removeprefix(f"{around}/" if around else "")
-    return ("" in roots or packaging is not None) and inside.partition("/")[0] not in FOLDERS_ASIDE
+    if inside.partition("/")[0] in FOLDERS_ASIDE:
+        return "" in roots and path.removesuffix("/") in project.once(_looking_out)
+    return "" in roots or packaging is not None
+
+
+def _looking_out(project: Project) -> frozenset[str]:
+    """Folders of files that import what stands outside of the outermost folder around them."""
+    return frozenset(
+        importer.rpartition("/")[0]
+        for path, importers in project.once(_importers).items()
+        if not path.endswith(("conftest.py", "__init__.py"))
+        for importer in importers
+        if importer.partition("/")[0] != path.partition("/")[0]
+    )
 
 
 def _importers(project: Project) -> dict[str, frozenset[str]]:
@@ -107,7 +123,7 @@ class _Meanings:
         self._tails: dict[str, list[str]] = {}
         for path in project.files:
             self._tails.setdefault(_stem(path).rpartition("/")[2], []).append(path)
-        self._known: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._known: dict[tuple[str, str, bool], tuple[str, ...]] = {}
         self._loaded: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def loaded(self, project: Project, path: str, names: frozenset[str]) -> frozenset[str]:
@@ -120,10 +136,10 @@ class _Meanings:
         return known[1]
 
     def _meant(self, project: Project, name: str, path: str) -> tuple[str, ...]:
-        # What a name means depends on the folder alone that it is imported in.
-        key = name, path.rpartition("/")[0]
+        # What a name means depends on the folder that it is imported in, and on the path where a file changes that.
+        key = name, path.rpartition("/")[0], b"sys.path" in project.data(path)
         if key not in self._known:
-            self._known[key] = tuple(_meant(project, self._tails, name, path))
+            self._known[key] = tuple(_meant(project, self._tails, name, path, anywhere=key[2]))
         return self._known[key]
 
 
@@ -173,7 +189,7 @@ def _words(data: bytes) -> Iterator[re.Match[bytes]]:
         at = data.find(b"import", end)
 
 
-def _meant(project: Project, tails: dict[str, list[str]], name: str, importer: str) -> Iterator[str]:
+def _meant(project: Project, tails: dict[str, list[str]], name: str, importer: str, *, anywhere: bool) -> Iterator[str]:
     """Files that an imported name may mean, and the packages around them."""
     if name.startswith("."):
         relative = name.lstrip(".").replace(".", "/")
@@ -187,7 +203,8 @@ def _meant(project: Project, tails: dict[str, list[str]], name: str, importer: s
             continue
         tail = "/".join(parts[:end])
         found = [path for path in tails.get(parts[end - 1], ()) if f"/{_stem(path)}".endswith(f"/{tail}")]
-        yield from innermost(importer, {path: _stem(path)[: -len(tail)].rstrip("/") for path in found}) or found
+        roots = {path: _stem(path)[: -len(tail)].rstrip("/") for path in found}
+        yield from (found if anywhere else innermost(importer, roots) or found)
 
 
 def _implied(project: Project, path: str) -> Iterator[str]:
