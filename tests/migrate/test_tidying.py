@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -316,3 +317,19 @@ def test_a_remark_behind_a_decorator_stays_where_it_speaks_of_the_function(
 ) -> None:
     code = HEAD + f"@torch.jit.script{remark}\ndef f(x):\n    return torch.relu(x)\n"
     assert rewritten(tmp_path, code) == HEAD + f"{left}def f(x):\n    return torch.relu(x)\n"
+
+
+@pytest.mark.parametrize(("bases", "stays"), [("Common, unittest.TestCase", True), ("unittest.TestCase", False)])
+def test_a_method_of_tests_stays_where_a_base_of_another_file_may_call_it(
+    bases: str, stays: bool, tmp_path: Path
+) -> None:
+    code = (
+        "import unittest\n\nimport torch\n\nfrom common import Common, Net\n\n\nclass TestNet("
+        + bases
+        + "):\n    def _prepare(self, x):\n        return x + 1\n\n    def test_net(self):\n        self.assertEqual(Net()(1), 2)\n\n"
+        "    def test_script(self):\n        torch.jit.script(Net())(self._prepare(torch.ones(2)))\n"
+    )
+    result = analyse_files(tmp_path, {"test_net.py": code}, unsafe=True, torchscript=replace(DROP, tests="delete"))
+    new = new_bytes(result, "test_net.py")
+    assert new is not None and b"test_script" not in new
+    assert (b"_prepare" in new) == stays

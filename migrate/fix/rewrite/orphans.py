@@ -162,6 +162,16 @@ class _Orphans:
             self._lost_all(reads)
             and not self._is_named(node.name, node)
             and not (self._may_be_subclassed(node) and self._is_read_elsewhere(node.name))
+            and not self._may_be_called_by_base(node)
+        )
+
+    def _may_be_called_by_base(self, method: Definition) -> bool:
+        """Whether a class that stands in another file, and is no framework's, is a base around a method."""
+        owner = self.view.parent(method)
+        bases = owner.bases if isinstance(owner, ast.ClassDef) else []
+        other = (base for base in bases if _FRAMEWORKS.search(ast.unparse(base)) is None)
+        return any(
+            (bound := self.view.definition(base)) is None or not isinstance(bound.node, ast.ClassDef) for base in other
         )
 
     def _may_be_subclassed(self, method: Definition) -> bool:

@@ -1,6 +1,7 @@
 """Who may call a function, through how many calls ever: whether one of them does so in a certain place.
 
 Callers are found by the function's bare name, whatever it belongs to, and by the names of the functions around the calls.
+A file that binds the name itself means its own.
 What is not called by a name ends the search: a module's `forward`, a method of a class from elsewhere, a function that is
 handed on or registered, and one that nothing in the project calls.
 """
@@ -12,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.view import ModuleView
@@ -46,8 +48,29 @@ _ASKING = frozenset({"isinstance", "issubclass", "hasattr", "type", "callable", 
 
 
 Wanted = Callable[[ModuleView, ast.AST], bool]
-Step = tuple[Found | None, int, tuple[str, ...]]
-"""What comes of a name: such a place or an unknown one, how many calls there are, and the names that these are found by."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What comes of a name in one file.
+
+    Attributes:
+        path: the file.
+        own: whether these are the places that mean what the file itself binds to the name, or the others.
+        found: such a place, or an unknown one.
+        calls: how many calls there are.
+        names: the names that these are found by.
+    """
+
+    path: str
+    own: bool
+    found: Found | None
+    calls: int
+    names: tuple[str, ...]
+
+
+Step = tuple[Seen, ...]
+"""What comes of a name, file by file, up to the first place that is found."""
 
 
 def called_where(
@@ -69,13 +92,28 @@ def called_where(
 
 def step_from(project: Project, name: str, wanted: Wanted) -> Step:
     """What comes of all places where a function or class of that name may be meant."""
-    search = _Search(project, wanted)
+    seen: list[Seen] = []
     for path in project.files_holding(name):
-        view = project.view(path) if search.found is None else None
-        if view is not None:
-            for node in list(_named(view, name, project.data(path))):
-                search.occurrence(view, node)
-    return search.found, search.calls, tuple(search.names)
+        view = project.view(path)
+        if view is None:
+            continue
+        nodes = list(_named(view, name, project.data(path)))
+        for own in (True, False):
+            search = _Search(project, wanted)
+            for node in nodes:
+                if _means_own(view, node) is own:
+                    search.occurrence(view, node)
+            seen.append(Seen(path, own, search.found, search.calls, tuple(search.names)))
+        if seen[-1].found is not None:
+            break
+    return tuple(seen)
+
+
+def _means_own(view: ModuleView, node: ast.AST) -> bool:
+    """Whether a name is bound in the file that it stands in, and not imported."""
+    scope = view.scope_at(node).lookup(node.id) if isinstance(node, ast.Name) else None
+    bound = scope.bindings[node.id] if scope is not None and isinstance(node, ast.Name) else ()
+    return bool(bound) and not any(isinstance(one.statement, (ast.Import, ast.ImportFrom)) for one in bound)
 
 
 class _Search:
@@ -87,20 +125,27 @@ class _Search:
         self.calls = 0
 
     def run(self, start: str, step: Callable[[Project, str], Step]) -> Found | None:
-        done = 0
+        pending = [(name, start) for name in self.names]
         files: set[str] = set()
-        while self.found is None and done < len(self.names):
-            name = list(self.names)[done]
-            done += 1
+        asked: set[tuple[str, str]] = set()
+        names: set[str] = set()
+        while self.found is None and pending:
+            name, origin = pending.pop(0)
+            if (name, origin) in asked:
+                continue
+            asked.add((name, origin))
             paths = self.project.files_holding(name)
             files.update(paths)
-            if done > _MOST_NAMES or len(files) > _MOST_FILES:
+            if len(names | {name}) > _MOST_NAMES or len(files) > _MOST_FILES:
                 self.unknown_at(paths[0] if paths else "", 1)
                 break
-            self.found, calls, names = self.project.once(step, name)
-            self.calls += calls
-            self.names |= dict.fromkeys(names)
-        if self.names and not self.calls and self.found is None:
+            for seen in self.project.once(step, name):
+                if seen.path == origin if seen.own else name not in names:
+                    self.found = self.found or seen.found
+                    self.calls += seen.calls
+                    pending += [(other, seen.path) for other in seen.names]
+            names.add(name)
+        if names and not self.calls and self.found is None:
             self.unknown_at(start, 1)
         return self.found
 

@@ -127,11 +127,18 @@ def _of(project: Project, path: str, places: Sequence[str], found: Found) -> str
 
 
 def _near(project: Project, path: str, places: Sequence[str]) -> str | None:
-    """A clause about the first place with autocast that a program with this file may load; in a test for tests alone."""
+    """A clause about the closest place with autocast that a program with this file may load; in a test for tests alone."""
     homes = ((one, one.rpartition(":")[0]) for one in places)
-    own = ((one, home) for one, home in homes if not is_test_file(home) or is_test_file(path))
+    own = [(one, home) for one, home in homes if not is_test_file(home) or is_test_file(path)]
+    own.sort(key=lambda one: -_shared(path, one[1]))
     place = next((one for one, home in own if in_one_program(project, path, home)), None)
     return f"{place} may use mixed precision, and under autocast {_CHOOSES}" if place is not None else None
+
+
+def _shared(path: str, other: str) -> int:
+    """Number of folders around both of two files."""
+    parts = list(zip(path.split("/"), other.split("/"), strict=False))
+    return next((count for count, (one, two) in enumerate(parts) if one != two), len(parts))
 
 
 def _step(project: Project, name: str) -> Step:

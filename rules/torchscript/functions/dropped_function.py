@@ -52,7 +52,8 @@ def without_decorator(
     view = context.view
     owner = view.parent(node)
     position = node.decorator_list.index(decorator)
-    above, below = node.decorator_list[:position], node.decorator_list[position + 1 :]
+    above = node.decorator_list[:position]
+    below = [one for one in node.decorator_list[position + 1 :] if view.certain_name(one) != "torch.jit.script"]
     uses = FunctionUses()
     if isinstance(owner, ast.ClassDef):
         uses.calls = calls_as_attribute(view, node.name)

@@ -146,8 +146,8 @@ def may_be_int(view: ModuleView, node: ast.expr, steps: int = 0) -> bool:
             if binding is not None and binding.kind == "assign" and binding.value is not None:
                 return may_be_int(view, binding.value, steps + 1)
             if binding is not None and isinstance(binding.node, ast.arg):
-                function = view.function_of(binding.node)
-                comments = comment_types(view, function) if isinstance(function, ast.FunctionDef) else None
+                owner = view.function_of(binding.node)
+                comments = comment_types(view, owner) if isinstance(owner, ast.FunctionDef) else None
                 annotation = binding.node.annotation
                 written = view.text(annotation) if annotation is not None else (comments or {}).get(binding.name, "")
                 return written != "float"

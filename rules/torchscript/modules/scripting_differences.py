@@ -29,8 +29,8 @@ def scripting_differences(
         yield unread
     for home, node in classes:
         yield from _asks(home, node, project)
-        for method in _compiled(home, node):
-            facts = read_function(home, method, project, {}, known_only=True)
+        for compiled in _compiled(home, node):
+            facts = read_function(home, compiled, project, {}, known_only=True)
             yield from (*facts.doubts, *facts.fails)
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name != "__init__":

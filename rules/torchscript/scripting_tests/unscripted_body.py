@@ -165,7 +165,9 @@ class UnscriptedBody:
         branch = next((node for node in walk(function) if isinstance(node, _WAYS) or _reads_size(node)), None)
         bound = self.view.scope_at(function).bindings.get(function.name, [])
         place = first_tracer(self.values.project) if branch is not None and len(bound) == 1 else None
-        for read, _ in self.view.reads_of(bound[0]) if place is not None and branch is not None else ():
+        if place is None or branch is None:
+            return None
+        for read, _ in self.view.reads_of(bound[0]):
             call = self.view.parent(read)
             here = isinstance(call, ast.Call) and call.func is read
             around = [one for one in self.view.ancestors(read) if isinstance(one, _CODE)]

@@ -255,3 +255,17 @@ def test_the_assertion_of_a_test_that_a_value_is_torchscript_goes_with_the_scrip
     assert b"isinstance" not in new_bytes(result, "tests/test_fuse.py")
     kept = analyse_files(tmp_path, files, torchscript=DROP)
     assert not [outcome.path for outcome in kept.outcomes if outcome.new_text is not None]
+
+
+@pytest.mark.parametrize(("inside", "safe"), [(False, True), (True, False)])
+def test_a_function_of_the_same_name_in_another_file_is_another_one(inside: bool, safe: bool, tmp_path: Path) -> None:
+    code = "import torch\n\n\n@torch.jit.script\ndef fused(x: torch.Tensor):\n    return x * 2\n\n\ndef run(x):\n    fuse = fused\n{}\n"
+    plain, cast = "    return fuse(x)", "    with torch.autocast('cpu'):\n        return fuse(x)"
+    files = {
+        "a.py": code.format(cast if inside else plain) + "\n\nprint(run(torch.ones(2)))\n",
+        "b.py": code.replace("@torch.jit.script\n", "").format(cast) + "\n\nprint(run(torch.ones(2)))\n",
+        "main.py": "import a\nimport b\n",
+    }
+    (finding,) = findings(tmp_path, files, "TL102")
+    assert (finding.safety is Safety.SAFE) == safe
+    assert safe or "a.py:12 may run it under autocast" in (finding.help or "")
