@@ -9,6 +9,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.places.order import leaves
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.guards import is_dead
 from torchlift.view.handlers import tried_around
 
 _AMP = (
@@ -62,6 +63,8 @@ RULE = Rule(
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.kind in {"string", "store", "delete"} or not use.certain:
+        return
+    if is_dead(view, use.node, context.settings.min_torch, context.project.binding):
         return
     imported = isinstance(view.statement(use.node), (ast.Import, ast.ImportFrom))
     whole = use.target in _WHOLE

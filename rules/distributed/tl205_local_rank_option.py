@@ -83,7 +83,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     fix = _fix(view, call, flags, keywords)
     if fix is None:
         advice = (
-            'Read the variable: `default=int(os.environ.get("LOCAL_RANK", 0))`, and accept both `--local_rank` and '
+            f'Read the variable: `default=os.environ.get("LOCAL_RANK", {value})` (of `type=int`), and accept both `--local_rank` and '
             "`--local-rank` as long as `torch.distributed.launch` is in use."
         )
         yield Finding("TL205", view.path, span, message, Severity.WARNING, advice)

@@ -68,10 +68,15 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     whole = whole_name(use, view)
     span = view.span(whole)
     shown = f"`{use.name}`"
-    if place == "test":
+    beside = _beside(use.node, view) if place == "test" else []
+    covered = "torch.nn.Module" in beside and use.target.endswith("Module")
+    if covered:
+        message = f"{shown} derives from `torch.nn.Module`, which this test asks for as well: it changes nothing here."
+    elif place == "test":
+        so = "the other classes of the test decide" if beside else _consequence(use.node, view)
         message = (
             f"This type test for {shown} changes its answer without a word: nothing made by `torch.export` or "
-            f"`torch.compile` is one, so {_consequence(use.node, view)} for a migrated model."
+            f"`torch.compile` is one, so {so} for a migrated model."
         )
     elif use.name != use.target:
         message = f"{shown} is a member of TorchScript values and goes with TorchScript."
@@ -86,8 +91,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             said = in_annotation(use, whole, context)
         elif place == "test":
             said = in_type_test(use, whole, frozenset(_TARGETS), context)
-    said = said or TypeAdvice(_advice(use, place))
-    yield Finding("TL136", view.path, span, message, Severity.WARNING, said.help, said.fix, waits_for=said.waits_for)
+    said = said or TypeAdvice("Take it out of the test." if covered else _advice(use, place))
+    severity = Severity.INFO if covered else Severity.WARNING
+    yield Finding("TL136", view.path, span, message, severity, said.help, said.fix, waits_for=said.waits_for)
 
 
 def _is_alias(node: ast.expr, view: ModuleView) -> bool:
@@ -125,6 +131,30 @@ def _said_before(use: Use, place: UsePlace, context: Context) -> bool:
 def _said(context: Context) -> set[ast.AST]:
     """Tests and annotations of the file in which a class has been reported."""
     return set()
+
+
+def _beside(node: ast.AST, view: ModuleView) -> list[str]:
+    """The names of the other classes that a test asks for together with `node`, those that are TorchScript's left out."""
+    whole = view.parent(node)
+    while isinstance(above := view.parent(whole) if whole is not None else None, ast.Tuple | ast.BinOp):
+        whole = above
+    if not isinstance(whole, ast.Tuple | ast.BinOp):
+        return []
+    names = [view.possible_name(part) or view.text(part) for part in _classes(whole)]
+    return [name for name in names if name not in _TARGETS]
+
+
+def _classes(node: ast.expr) -> Iterator[ast.expr]:
+    """The classes in a tuple or union, however deep."""
+    match node:
+        case ast.Tuple(elts=parts):
+            for part in parts:
+                yield from _classes(part)
+        case ast.BinOp(left=left, right=right):
+            yield from _classes(left)
+            yield from _classes(right)
+        case _:
+            yield node
 
 
 def _consequence(node: ast.AST, view: ModuleView) -> str:

@@ -97,6 +97,19 @@ _SAYS = {
     "a class that moved and changed": (
         "TL402", "from torch.distributed.fsdp.flat_param import FlatParamHandle\n", "Torch 2.2 has it as `torch.distributed.fsdp._flat_param.FlatParamHandle`", "same definition",
     ),
+    "a test that asks for modules as well": (
+        "TL136", "import torch\n\n\ndef f(m):\n    if not isinstance(m, (torch.nn.Module, torch.jit.ScriptModule)):\n        raise TypeError\n", "it changes nothing here", "always taken",
+    ),
+    "a test that asks for another class as well": (
+        "TL136", "import torch\n\n\ndef f(m):\n    return isinstance(m, torch.fx.GraphModule | torch.jit.ScriptModule)\n", "the other classes of the test decide", "it is false",
+    ),
+    "a test that asks for TorchScript's classes alone": (
+        "TL136", "import torch\n\n\ndef f(m):\n    return isinstance(m, (torch.jit.ScriptFunction, torch.jit.ScriptModule))\n", "it is false", "the other classes",
+    ),
+    "a default that is kept": (
+        "TL205", "import argparse\nimport torch\n\ntorch.distributed.init_process_group('nccl')\np = argparse.ArgumentParser()\np.add_argument('--local_rank', default=-1)\ntorch.cuda.set_device(p.parse_args().local_rank)\n",
+        'default=os.environ.get("LOCAL_RANK", -1)', '"LOCAL_RANK", 0',
+    ),
 }  # fmt: skip
 
 
@@ -153,3 +166,15 @@ def test_flags_of_a_branch_that_builds_for_another_framework_are_not_torchs(tmp_
     both = source.replace("elif kind == 'pytorch':", "if kind == 'pytorch':")
     for text, told in ((source, False), (both, True)):
         assert ("TL508" in {item.code for item in all_findings(analyse_files(tmp_path, {"setup.py": text}))}) == told
+
+
+@pytest.mark.parametrize(("lowest", "told"), [(TorchVersion(1, 4), True), (TorchVersion(1, 7), False)])
+def test_what_only_torch_of_before_the_projects_lowest_imports_is_not_told(
+    lowest: TorchVersion, told: bool, tmp_path: Path
+) -> None:
+    source = (
+        "import torch\nfrom packaging import version\n\nif version.parse(torch.__version__) < version.parse('1.6'):\n"
+        "    from apex import amp\nelse:\n    amp = None\n"
+    )
+    result = analyse_files(tmp_path, {"m.py": source}, min_torch=lowest)
+    assert ("TL448" in {item.code for item in all_findings(result)}) == told
