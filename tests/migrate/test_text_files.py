@@ -478,13 +478,17 @@ def test_the_advice_fits_the_options(tmp_path: Path) -> None:
     [
         (
             {"x.py": 'p.add_argument("--local_rank", type=int)\n'},
-            "The script takes it at x.py:1: unless it does so already, it has to find its GPU",
+            "x.py:1 takes it: unless that script does so already, it has to find its GPU",
         ),
         (
             {"x.py": "import os\n\np.add_argument('--local-rank')\n"},
-            "The script takes it at x.py:3: unless it does so already, it has to find its GPU",
+            "x.py:3 takes it: unless that script does so already, it has to find its GPU",
         ),
-        ({"run/x.py": "p.add_argument('--local-rank')\n"}, "The script takes it at run/x.py:1: unless"),
+        ({"run/x.py": "p.add_argument('--local-rank')\n"}, "run/x.py:1 takes it: unless"),
+        (
+            {"x.py": "from p.util import parse\n", "p/util.py": "a.add_argument('--local_rank')\n"},
+            "p/util.py:1 takes it, in a module that x.py names",
+        ),
         (
             {"y.py": "p.add_argument('--local-rank')\n"},
             "A script that takes such an option has to find its GPU without it",

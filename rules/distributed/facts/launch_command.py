@@ -13,6 +13,7 @@ import re
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
+from torchlift.search.vocabulary import encoded
 
 MODULE = "torch.distributed.launch"
 ELASTIC = "torchelastic.distributed.launch"
@@ -122,13 +123,22 @@ def _about_the_script(options: str, path: str, project: Project) -> str:
         own = next((place for place in takers if _starts(project, path, started[0], place.rpartition(":")[0])), None)
         script = next((file for file in project.files if _starts(project, path, started[0], file)), None)
     if own is not None:
-        return f"{passed} The script takes it at {own}: unless it does so already, it {read}."
+        return f"{passed} {own} takes it: unless that script does so already, it {read}."
+    named = next((place for place in takers if script is not None and _names(project, script, place)), None)
+    if named is not None:
+        return f"{passed} {named} takes it, in a module that {script} names: unless that is done already, it {read}."
     if script is not None:
         return (
             f"{passed} {script} does not spell that option out: unless a file that it imports, arguments of a library or a dataclass take "
             "it, the script needs no change. `LOCAL_RANK` is in the environment with both."
         )
     return f"{passed} A script that takes such an option {read}. `LOCAL_RANK` is in the environment with both."
+
+
+def _names(project: Project, script: str, place: str) -> bool:
+    """Whether a script has the dotted name of the module at `place` in its text."""
+    module = place.rpartition(":")[0].removesuffix(".py").removeprefix("src/").replace("/", ".")
+    return "." in module and encoded(module) in project.data(script)
 
 
 def _takers(project: Project) -> tuple[str, ...]:
