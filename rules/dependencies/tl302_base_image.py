@@ -14,10 +14,10 @@ from torchlift.dependencies.images import (
     old_system,
     place_of_system,
     read_images,
+    spans_on,
     stage_spans,
 )
 from torchlift.dependencies.pin_set import PinSet
-from torchlift.dependencies.yaml_blocks import job_of
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
@@ -133,9 +133,9 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
 
 def _built_on(view: TextView, image: ImageLine, context: TextContext) -> Iterator[Finding]:
     """An image without torch, beside the torch that a stage or a job installs into it."""
-    if view.kind not in {"dockerfile", "yaml"} or (image.kind != "cuda" and old_system(image) is None):
+    if image.kind != "cuda" and old_system(image) is None:
         return
-    spans = stage_spans(view, image) if view.kind == "dockerfile" else [job_of(view, image.span)]
+    spans = spans_on(view, image)
     sets, stage = stage_sets(view, spans, context.project), "".join(view.code[span.start : span.end] for span in spans)
     stage += "".join(script.code for script in scripts_in(stage, view, context.project))
     yield from _system(view, image, sets, stage, context.settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from torchlift.dependencies.images import read_images, stage_spans
+from torchlift.dependencies.images import read_images, spans_on
 from torchlift.dependencies.pin import Clause, Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.strength import Strength, strength_of
@@ -76,10 +76,10 @@ RULE = Rule(
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
-    found = list(_rows(view, context.settings)) if view.kind == "yaml" else []
+    found = list(_rows(view, context)) if view.kind == "yaml" else []
     for item in sets_of(view):
         yield from _bounds(view, item, context.settings)
-        found += _installed(view, item, context.settings)
+        found += _installed(view, item, context)
     found += _copied(view, context) if view.kind == "dockerfile" else []
     yield from {finding.span: finding for finding in reversed(found)}.values()
 
@@ -150,37 +150,38 @@ def _bound(view: TextView, python: Pin, torch: Pin, settings: Settings) -> Itera
     )
 
 
-def _rows(view: TextView, settings: Settings) -> Iterator[Finding]:
+def _rows(view: TextView, context: TextContext) -> Iterator[Finding]:
     """The rows of a matrix that name a torch and a Python that has none of it; one for an older torch may stay."""
     for value in version_values(view):
         row = row_of(view, value.span)
         if value.package == "torch" and row is not None:
             torch = Pin("torch", value.value, value.span, ((Clause("==", value.value, value.span),),))
-            yield from _pythons(view, PinSet(row, pins=[torch]), torch, settings, row=True)
+            yield from _pythons(view, PinSet(row, pins=[torch]), torch, context, row=True)
 
 
-def _installed(view: TextView, item: PinSet, settings: Settings) -> Iterator[Finding]:
+def _installed(view: TextView, item: PinSet, context: TextContext) -> Iterator[Finding]:
     """Environments, images and jobs: the Python that torch is installed into."""
     pip = [pin for pin in item.pins if pin.name == "torch" and pin.notation == "pip"]
     torch = pip[0] if len(pip) == 1 else torch_of([pin for pin in item.pins if pin.is_torch])
     if torch is None or is_expectation(view):
         return
-    yield from _pythons(view, item, torch, settings)
+    yield from _pythons(view, item, torch, context)
 
 
 def _copied(view: TextView, context: TextContext) -> Iterator[Finding]:
     """Images in which torch is installed from a file, or by a script, of the project."""
     for image in read_images(view):
-        if of_stage(view, image, image.span) is not None:
-            sets = stage_sets(view, stage_spans(view, image), context.project)
+        if of_stage(view, image, image.span, context.project) is not None:
+            sets = stage_sets(view, spans_on(view, image), context.project)
             if any(pin.is_torch for item in sets for pin in item.pins):
-                yield from _pythons(view, PinSet(image.span), Pin("torch", "torch", image.span), context.settings)
+                yield from _pythons(view, PinSet(image.span), Pin("torch", "torch", image.span), context)
 
 
-def _pythons(view: TextView, item: PinSet, torch: Pin, settings: Settings, *, row: bool = False) -> Iterator[Finding]:
+def _pythons(view: TextView, item: PinSet, torch: Pin, context: TextContext, *, row: bool = False) -> Iterator[Finding]:
     """Findings at the Pythons that have no wheel of the torch beside them, or of the one that the project moves to."""
-    asked = _environment(view, item, [python for python in pythons_for(view, item, torch.span) if not python.floor])
-    target = target_line(settings.target)
+    asked = pythons_for(view, item, torch.span, context.project)
+    asked = _environment(view, item, [python for python in asked if not python.floor])
+    target = target_line(context.settings.target)
     there = pythons_of(newest_of(target))
     found = allowed(torch.specifier) if torch.specifier is not None and not torch.opaque else ()
     possible: set[int] = set().union(*(pythons_of(version) for version in found))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.dependencies.assignments import assignments
-from torchlift.dependencies.images import old_system, read_images
+from torchlift.dependencies.images import old_systems
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.version_values import VersionValue, version_values
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
@@ -223,7 +223,7 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
             None,
             f"{help} `{toolkit.name}` is {toolkit.value} beside it, and may have to go with it.",
         )
-    systems = [system for image in read_images(view) if (system := old_system(image)) is not None]
+    systems = old_systems(view, [value.span for value in values])
     if systems and target_line(settings.target) >= FOR_GLIBC_228:
         return (
             None,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.dependencies.assignments import assignments
-from torchlift.dependencies.images import ImageLine, place_of_system, read_images, stage_spans, stages
+from torchlift.dependencies.images import ImageLine, place_of_system, read_images, spans_on, stages
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.systems import system_of
@@ -14,7 +14,8 @@ from torchlift.dependencies.yaml_blocks import job_of, outside_jobs, row_of
 from torchlift.finding import ReplaceText
 from torchlift.lazy_dataclass import dataclass
 from torchlift.lazy_pattern import lazy_pattern
-from torchlift.rules.dependencies.installed.reading import sets_of
+from torchlift.project import Project
+from torchlift.rules.dependencies.installed.reading import script_names, scripts_in, sets_of
 from torchlift.rules.dependencies.installed.session_pythons import NAMES, session_pythons
 from torchlift.rules.dependencies.wheels.builds import minors_in
 from torchlift.source import Span
@@ -27,13 +28,13 @@ _PLAIN = lazy_pattern(r"3\.\d+(?:\.\d+)?")
 _SUFFIX = lazy_pattern(r"(?:-slim)?(?:-(?:bookworm|trixie))?")
 # What makes another Python than the system's, or than that of conda's base.
 _OTHER_PYTHONS = lazy_pattern(
-    r"conda|mamba|miniforge|pyenv|\b(?:uv|pixi|rye|asdf|mise|nix)\b|[Pp]ython[-_/][23$]|COPY[ \t]+--from"
+    r"conda|mamba|miniforge|pyenv|\b(?:uv|pixi|rye|asdf|mise|nix)\b|[Pp]ython[-_/][23$]|setup-python|python-version|COPY[ \t]+--from"
 )
 _NUMBERED = lazy_pattern(r"\bpython(?:(?P<version>3\.\d+)|3?\.?\$\{?(?P<variable>\w+)\}?)")
 _INSTALLS = r"\b(?:apt|apt-get|aptitude|yum|dnf)\b[^\n]*\binstall\b[^\n]*[ \t]"
 _NUMBERED_PACKAGE = lazy_pattern(rf"{_INSTALLS}python(?:3\.\d|3?\.?\$)")
 _ENVIRONMENTS = lazy_pattern(
-    r"\b(?:conda|mamba)[ \t]+(?:-\S+[ \t]+)*(?:create|env|update|activate)\b|\bpython[ \t]*[=<>]+[ \t]*[\"']?[\d$]|\buv\b|pyenv|COPY[ \t]+--from"
+    r"(?:conda|mamba)[ \t]+(?:-\S+[ \t]+)*(?:create|env|update|activate)\b|--file\b|\S+\.ya?ml\b|\bpython[ \t]*[=<>]+[ \t]*[\"']?[\d$]|\buv\b|pyenv|COPY[ \t]+--from"
 )
 _OF_THE_SYSTEM = lazy_pattern(r"(?:^|/)(?:ubuntu|debian|centos|nvidia/(?:cuda|cudagl|opengl))(?:[:@]|\Z)")
 _PYTHON_PACKAGE = lazy_pattern(rf"{_INSTALLS}python3(?:-[a-z][\w-]*)?(?=[\s;&=]|\Z)")
@@ -74,16 +75,20 @@ class AskedPython:
         return ReplaceText(self.place, f"3.{minor}")
 
 
-def pythons_for(view: TextView, item: PinSet, place: Span) -> list[AskedPython]:
-    """The Pythons that what stands at `place`, in a set or beside it, is installed into; each once."""
+def pythons_for(view: TextView, item: PinSet, place: Span, project: Project | None = None) -> list[AskedPython]:
+    """The Pythons that what stands at `place`, in a set or beside it, is installed into; each once. `project` is where scripts are read."""
     found = [python for pin in item.python if (python := required(pin)) is not None]
     if view.kind == "yaml" and not (item.conda and item.named("python")):
         found += _of_job(view, place)
         found += [
-            python for image in read_images(view) if image.kind != "python" and (python := of_stage(view, image, place))
+            python
+            for image in read_images(view)
+            if image.kind != "python" and (python := of_stage(view, image, place, project))
         ]
     elif view.kind == "dockerfile" and not item.conda:
-        found += [python for image in read_images(view) if (python := of_stage(view, image, place)) is not None]
+        found += [
+            python for image in read_images(view) if (python := of_stage(view, image, place, project)) is not None
+        ]
     elif view.path.rpartition("/")[2] in NAMES:
         found += [
             AskedPython(f"Python 3.{minor}", span, (minor,), None if listed else span, listed)
@@ -115,31 +120,34 @@ def _exact(pin: Pin) -> AskedPython | None:
     return AskedPython(f"Python 3.{exact[1]}", pin.span, (int(exact[1]),), place)
 
 
-def of_stage(view: TextView, image: ImageLine, place: Span) -> AskedPython | None:
-    """The Python of the stages that are built on an image, or of its job, where a place stands in one of them: that of the image, or the
-    one that its system's packages install."""
-    spans = (
-        [] if image.stage < 0 else stage_spans(view, image) if view.kind == "dockerfile" else [job_of(view, image.span)]
-    )
+def of_stage(view: TextView, image: ImageLine, place: Span, project: Project | None = None) -> AskedPython | None:
+    """The Python of what runs in an image, where a place stands in it: that of the image, or the one that its system's packages install.
+
+    Where a script may install another one that is not read, because it is not in the project or none is given, nothing is known.
+    """
+    spans = spans_on(view, image)
     if not any(span.contains(place) for span in spans):
         return None
     if image.kind == "python":
         return _of_image(image)
     stage = "\n".join(view.code[span.start : span.end] for span in spans)
+    named = {name.rpartition("/")[2] for name in script_names(stage)}
+    scripts = list(scripts_in(stage, view, project)) if project is not None and named else []
+    if named - {script.path.rpartition("/")[2] for script in scripts}:
+        return None
+    further = "\n".join(script.code for script in scripts)
     if image.kind == "conda":
         minor = int((image.python or "3.0").partition(".")[2])
         asked = AskedPython(f"Python 3.{minor}, which the image has,", image.told or image.span, (minor,))
-        return None if _ENVIRONMENTS.search(stage) else asked
-    if (
-        image.kind not in {"cuda", "system"}
-        or _OF_THE_SYSTEM.search(image.name) is None
-        or _OTHER_PYTHONS.search(stage)
-    ):
+        return None if _ENVIRONMENTS.search(f"{stage}\n{further}") else asked
+    system = system_of(image.name)
+    if image.kind not in {"cuda", "system"} or system is None or _OF_THE_SYSTEM.search(image.name) is None:
+        return None
+    if _OTHER_PYTHONS.search(f"{stage}\n{further}") or _NUMBERED.search(further) or "deadsnakes" in further:
         return None
     if _NUMBERED.search(stage) or "deadsnakes" in stage:
         return _numbered(view, spans)
-    system = system_of(image.name)
-    if system is None or _PYTHON_PACKAGE.search(stage) is None:
+    if _PYTHON_PACKAGE.search(f"{stage}\n{further}") is None:
         return None
     said = f"Python 3.{system.python}, which is the `python3` of {system.name},"
     return AskedPython(said, place_of_system(view, image), (system.python,))
@@ -154,6 +162,8 @@ def _numbered(view: TextView, spans: list[Span]) -> AskedPython | None:
             return None
         version, span = (given[0].value, given[0].span) if given else (match["version"], Span(*match.span()))
         found.setdefault(".".join(version.split(".")[:2]), span)
+    if not found:
+        return None
     (version, span), *more = found.items()
     if (
         more

@@ -170,11 +170,16 @@ def stage_sets(view: TextView, spans: Iterable[Span], project: Project) -> list[
     return found
 
 
+def script_names(stage: str) -> list[str]:
+    """The scripts that a stage or a job copies or runs, as it names them."""
+    return list(dict.fromkeys(match[0].removeprefix("./") for match in _SCRIPT.finditer(stage)))
+
+
 def scripts_in(stage: str, view: TextView, project: Project) -> Iterator[TextView]:
     """The scripts of the project that a stage copies or runs, as it names them: from beside the container file, or from a folder above."""
-    names = dict.fromkeys(match[0].removeprefix("./") for match in _SCRIPT.finditer(stage))
+    names = script_names(stage)
     copied = dict.fromkeys(match["folder"] for match in _COPIED.finditer(stage))
-    for name in list(names)[:_MOST_SCRIPTS]:
+    for name in names[:_MOST_SCRIPTS]:
         parts = posixpath.dirname(view.path).split("/")
         folders = ["/".join(parts[:count]) for count in range(len(parts), -1, -1)]
         for folder, inner in product(folders, ("", *copied)):

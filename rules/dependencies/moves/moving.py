@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from torchlift.dependencies.images import old_system, read_images
+from torchlift.dependencies.images import old_systems, read_images
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Fix, ReplaceText, Safety
@@ -258,7 +258,7 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
             raise _Obstacle("The address is that of one file, so nothing is rewritten.")
         if index.channel:
             raise _Obstacle(f"The index is that of {index.channel} builds, so nothing is rewritten.")
-    _check_image(view, wheel)
+    _check_image(view, item, wheel)
     if (said := said_for(view, item.span)) is not None:
         raise _Obstacle(f"The text beside it says for what it is ({said}), so nothing is rewritten.")
     if item.other_sources:
@@ -308,16 +308,17 @@ def _is_for_intel_macs(pin: Pin) -> bool:
     return newer is not None and not allows(pin.specifier, newer) and "arm64" not in condition
 
 
-def _check_image(view: TextView, wheel: Wheel) -> None:
-    """The images in a file have to fit the wheel, or the fix only trades one problem for another."""
+def _check_image(view: TextView, item: PinSet, wheel: Wheel) -> None:
+    """The images in a file, and the system of the one that a list is installed in, have to fit the wheel, or the fix only trades one
+    problem for another."""
     cuda = cuda_of(wheel.build)
     for image in read_images(view):
         if image.kind == "torch":
             raise _Obstacle(f"The image {image.name} holds a torch of its own; take another one first.")
         if image.compiler and image.cuda and cuda and image.cuda[0] != cuda[0]:
             raise _Obstacle(f"The image {image.name} has the compiler of another CUDA; take another one first.")
-        if line_of(wheel.version) >= FOR_GLIBC_228 and (system := old_system(image)) is not None:
-            raise _Obstacle(f"The image's system, {system}, and the new wheel asks for 2.28; take another one first.")
+    for system in old_systems(view, [_place(item)]) if line_of(wheel.version) >= FOR_GLIBC_228 else ():
+        raise _Obstacle(f"The image's system, {system}, and the new wheel asks for 2.28; take another one first.")
 
 
 def _pythons(view: TextView, item: PinSet, wheel: Wheel) -> tuple[ReplaceText, ...]:

@@ -8,7 +8,7 @@ the history of miniconda3/debian/Dockerfile in github.com/anaconda/docker-images
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -55,11 +55,14 @@ _MADE_WITH = lazy_pattern(
     r"|(?:^|[-_.:/])(?:py)?torch(?P<first>[12])(?P<rest>(?<=1)\d\d|\d)(?=[-_]|\Z)"
 )
 _OF_THE_TAG = lazy_pattern(
-    r"(?:^|/)(?:pytorch|(?:huggingface-)?pytorch-(?:training|inference)[\w-]*|intel-(?:extension-for|optimized)-pytorch"
+    r"(?:^|/)(?:pytorch(?!:v?0)|(?:huggingface-)?pytorch-(?:training|inference)[\w-]*|intel-(?:extension-for|optimized)-pytorch"
     r"|[\w.-]*torch[\w.-]*(?=:v?[\d.]+[-_](?:cu(?:da)?\d|gpu|cpu|py(?:thon)?3|rocm\d)))"
     r":v?(?P<release>(?:0\.[1-4]|1\.\d\d?|2\.\d\d?)(?:\.\d+)?)(?![A-Za-z\d.])"
 )
 _ANYWHERE = lazy_pattern(r"(?:(?<![\w./$-])|(?<=:-))(?:docker://)?(?:\w[\w.-]*(?::\d+)?[/#])+[\w.-]+(?::[\w.-]+)?")
+_FOR_A_GPU = lazy_pattern(r"cu(?:da)?-?\d|gpu|nvidia", re.IGNORECASE)
+# The lines there are before 2.0, of which no table tells.
+_IS_OF_TORCH = lazy_pattern(r"(?:0\.[2-4]|1\.(?:\d|1[0-3])|2\.\d\d?)(?:\.\d+)?\Z")
 _NAMES_TORCH = lazy_pattern(r"torch|[-_:.]pth?[-_]?\d", re.IGNORECASE)
 
 
@@ -149,11 +152,19 @@ def _torch_in(name: str) -> str | None:
     tagged = ":" in name.rpartition("/")[2]
     own = name[name.rpartition("/")[0].rfind("/") + 1 :] if tagged or "pytorch-" in name else ""
     match = _MADE_WITH.search(own)
+    if match is not None and "torch" not in own and _FOR_A_GPU.search(own) is None:
+        return None  # `pt` is a language, too
     if match is None or (not tagged and match["release"]):
         found = _OF_THE_TAG.search(own)
         # Intel's extension counts its own patches.
-        return found and (found["release"] if "intel" not in own else ".".join(found["release"].split(".")[:2]))
-    return match["release"] or f"{match['major'] or match['first']}.{match['minor'] or match['rest']}"
+        release = found["release"] if found is not None else ""
+        release = release if "intel" not in own else ".".join(release.split(".")[:2])
+    elif match["first"]:
+        rest = match["rest"]
+        release = f"{match['first']}.{rest if len(rest) == 1 or 10 <= int(rest) <= 13 else '.'.join(rest)}"
+    else:
+        release = match["release"] or f"{match['major']}.{match['minor']}"
+    return release if _IS_OF_TORCH.match(release) else None
 
 
 def old_system(image: ImageLine) -> str | None:
@@ -202,6 +213,32 @@ def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[ImageLine]:
             image = filled_image(view, match["image"], span, stage) or image_named(match["image"], span, stage)
             if image is not None:
                 yield image
+
+
+def spans_on(view: TextView, image: ImageLine) -> list[Span]:
+    """What runs in an image: the stages of a container file that are built on it, or what it is the image of in YAML."""
+    if image.stage < 0 or view.kind not in {"dockerfile", "yaml"}:
+        return []
+    if view.kind == "dockerfile":
+        return stage_spans(view, image)
+    from torchlift.dependencies.yaml_blocks import runs_in  # few runs see an image
+
+    return [runs_in(view, image.span)]
+
+
+def old_systems(view: TextView, places: Sequence[Span]) -> list[str]:
+    """The old systems of the images that one of some places stands in, or above all of which it stands."""
+    above = stages(view)[:1]
+    return [
+        system
+        for image in read_images(view)
+        if (system := old_system(image)) is not None
+        and any(
+            span.contains(place) or place.end <= min(above, default=0)
+            for span in spans_on(view, image)
+            for place in places
+        )
+    ]
 
 
 def _tagged(view: TextView) -> Iterator[ImageLine]:

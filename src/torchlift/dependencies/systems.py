@@ -1,8 +1,8 @@
 """What the systems bring that images are built on: their C library, and the Python that is `python3` there.
 
 Sources: release notes of Ubuntu, package lists of Debian and CentOS, read 2026-11-26; https://docs.linuxgsm.com/requirements/glibc,
-2026-11-27; tags of Python and Ubuntu images by their Dockerfiles; images of NVIDIA without a system in their tag, which there are for
-CUDA 11.0 and older, are Ubuntu's, and its packages for CUDA 10 and older end with 18.04.
+2026-11-27; tags of Python and Ubuntu images by their Dockerfiles; images of NVIDIA without a system in their tag are Ubuntu's: 18.04
+for CUDA 10, 16.04 for 8 and 9.
 """
 
 from __future__ import annotations
@@ -55,20 +55,26 @@ _CODENAMES = {
     "bullseye": "debian11",
     "bookworm": "debian12",
 }
-_NAMED = lazy_pattern(
-    r"(?<![a-z])(?:(?P<name>ubuntu|debian|centos)[:_-]?(?P<major>\d\d?)(?:\.?(?P<minor>04|10)(?!\d))?|(?P<code>"
-    + "|".join(_CODENAMES)
-    + r")(?![a-z]))"
+_NUMBERED = lazy_pattern(
+    r"(?<![a-z])(?P<name>ubuntu|debian|centos)[:_-]?(?P<major>\d\d?)(?:\.?(?P<minor>04|10)(?!\d))?"
 )
-_CUDA_ALONE = lazy_pattern(r"(?:^|/)nvidia/cuda:(?:[789]|10)\.\d+(?:\.\d+)?-(?:cudnn\d*-)?(?:base|runtime|devel)\Z")
+# Tags alone: a robot and a lens have such names, too.
+_CODED = lazy_pattern(
+    r"(?:^|/)(?:ubuntu|debian|python|buildpack-deps)[^/:]*:(?:[^/:]*-)?(?P<code>" + "|".join(_CODENAMES) + r")(?![a-z])"
+)
+_CUDA_ALONE = lazy_pattern(
+    r"(?:^|/)nvidia/cuda:(?P<major>[89]|10)\.\d+(?:\.\d+)?-(?:cudnn\d*-)?(?:base|runtime|devel)\Z"
+)
 
 
 def system_of(image: str) -> BaseSystem | None:
     """The system that the name or the tag of an image tells; None where it tells none that is known."""
-    if _CUDA_ALONE.search(image):
-        return _SYSTEMS["ubuntu18.04"]  # or an older one
-    match = _NAMED.search(image)
+    if (alone := _CUDA_ALONE.search(image)) is not None:
+        return _SYSTEMS["ubuntu18.04" if alone["major"] == "10" else "ubuntu16.04"]
+    if (coded := _CODED.search(image)) is not None:
+        return _SYSTEMS[_CODENAMES[coded["code"]]]
+    match = _NUMBERED.search(image)
     if match is None:
         return None
     minor = f".{match['minor']}" if match["minor"] and match["name"] == "ubuntu" else ""
-    return _SYSTEMS.get(_CODENAMES[match["code"]] if match["code"] else f"{match['name']}{match['major']}{minor}")
+    return _SYSTEMS.get(f"{match['name']}{match['major']}{minor}")

@@ -16,6 +16,7 @@ from torchlift.view.text import TextView
 
 _LINE = lazy_pattern(r"(?P<indent>[ \t]*)(?P<dashes>(?:-[ \t]+)*)(?:[\"']?(?P<key>[\w./-]+)[\"']?[ \t]*:(?=\s|\Z))?")
 # Keys of a whole file that are no jobs of GitLab's.
+_OF_AN_IMAGE = frozenset({"image", "name", "container", "base_image", "image_id", "docker", "machine", "default"})
 _OF_THE_FILE = frozenset({"default", "env", "image", "on", "steps", "variables"})
 
 
@@ -53,6 +54,24 @@ def row_of(view: TextView, place: Span) -> Span | None:
 def outside_jobs(view: TextView, place: Span) -> bool:
     """Whether a place holds for all jobs of a file."""
     return job_of(view, place) == Span(0, len(view.source.text))
+
+
+def runs_in(view: TextView, image: Span) -> Span:
+    """What runs in an image: the job, the service or the container that it belongs to itself, or the whole file."""
+    around = _around(view, image)
+    while around and (around[-1].key in _OF_AN_IMAGE or _is_first_of_circle(view, around)):
+        around.pop()
+    return around[-1].span if around else Span(0, len(view.source.text))
+
+
+def _is_first_of_circle(view: TextView, around: list[YamlBlock]) -> bool:
+    """Whether a block is the first item of a list below `docker`, in which CircleCI runs the steps of a job."""
+    last = around[-1]
+    if last.key or last.above[-1:] != ("docker",):
+        return False
+    return not any(
+        one.above == last.above and around[-2].span.start < one.span.start < last.span.start for one in _blocks(view)
+    )
 
 
 def _around(view: TextView, place: Span) -> list[YamlBlock]:

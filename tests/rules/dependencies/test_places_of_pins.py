@@ -170,7 +170,7 @@ def test_a_form_for_reports_installs_nothing(tmp_path: Path) -> None:
 
 
 _NAMED = (
-    "hub.example.com/pytorch/pytorch:v1.8.0-torch1.9-ubuntu18.04-py37 a/b:pytorch1.13 a/b:pt2.1 a/b:py38-torch113-cu117 "
+    "hub.example.com/pytorch/pytorch:v1.8.0-torch1.9-ubuntu18.04-py37 a/b:pytorch1.13 a/b:pt2.1-cu121 a/b:py38-torch113-cu117 a/b:torch171 "
     "1234.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:1.13.1-gpu-py39-cu117-ubuntu20.04-sagemaker "
     "us-docker.pkg.dev/vertex-ai/training/pytorch-gpu.1-13:latest gcr.io/deeplearning-platform-release/pytorch-cu121.2-2.py310 "
     "rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0 intel/intel-extension-for-pytorch:2.1.10-xpu "
@@ -232,6 +232,51 @@ def test_the_system_below_torch_is_told_where_it_is_too_old(
     text: str, expected: list[tuple[str, int]], tmp_path: Path
 ) -> None:
     assert told(tmp_path, "Dockerfile", text) == expected
+
+
+_STEP = "    steps:\n    - run: pip install torch==2.15.0\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("ci.yml", "jobs:\n  a:\n    services:\n      db:\n        image: postgres:11-stretch\n" + _STEP, []),
+        ("ci.yml", "jobs:\n  a:\n    services:\n      db:\n        image: ubuntu:18.04\n" + _STEP, []),
+        ("ci.yml", "jobs:\n  a:\n    container:\n      image: ubuntu:18.04\n" + _STEP, [("TL302", 4)]),
+        (
+            "ci.yml",
+            "jobs:\n  a:\n    docker:\n      - image: ubuntu:18.04\n      - image: debian:9\n" + _STEP,
+            [("TL302", 4)],
+        ),
+        (
+            "compose.yml",
+            "services:\n  a:\n    image: ubuntu:18.04\n    command: pip install torch\n  b:\n    image: debian:9\n",
+            [("TL302", 3)],
+        ),
+        ("Dockerfile", "FROM a/stretch-robot_cuda:latest\n" + _PIP, []),
+        ("Dockerfile", "FROM corp/pytorch:0.1.0\n", []),
+        ("compose.yml", "a:\n  image: corp/frontend:pt-1.4.2\n", []),
+        ("Dockerfile", "FROM a/b:torch1.71\n", []),
+        ("Dockerfile", "FROM ubuntu:22.04\nRUN ./unknown.sh\n" + _PIP, []),
+        ("Dockerfile", "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa\n" + _PIP, []),
+        (
+            "Dockerfile",
+            "FROM continuumio/miniconda3:4.9.2\nRUN conda install --file a.txt\nRUN pip install torch\n",
+            [],
+        ),
+        ("Dockerfile", "FROM continuumio/miniconda3:4.9.2\nRUN micromamba create -n a\nRUN pip install torch\n", []),
+        ("Dockerfile", "FROM nvidia/cuda:9.0-base\n" + _PIP, [("TL302", 1), ("TL307", 1)]),
+    ],
+)
+def test_an_image_counts_for_what_runs_in_it_and_by_what_it_surely_is(
+    path: str, text: str, expected: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    assert told(tmp_path, path, text) == expected
+
+
+def test_a_script_that_installs_another_python_takes_the_place_of_the_systems(tmp_path: Path) -> None:
+    (tmp_path / "python.sh").write_text("apt-get install -y python3.12\n")
+    assert told(tmp_path, "Dockerfile", "FROM ubuntu:22.04\nRUN bash python.sh\n" + _PIP) == []
 
 
 def test_what_a_file_or_a_script_of_the_project_installs_counts_for_an_image(tmp_path: Path) -> None:
