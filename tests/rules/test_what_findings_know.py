@@ -178,3 +178,23 @@ def test_what_only_torch_of_before_the_projects_lowest_imports_is_not_told(
     )
     result = analyse_files(tmp_path, {"m.py": source}, min_torch=lowest)
     assert ("TL448" in {item.code for item in all_findings(result)}) == told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("use_autocast(True)", True),
+        ("go(autocast=1)", True),
+        ("go('torch.autocast')", True),
+        ("go('no autocast here')", False),
+    ],
+)
+def test_every_name_with_autocast_in_it_is_a_doubt_about_a_capture(line: str, told: bool, tmp_path: Path) -> None:
+    source = (
+        "import torch\n\n\nclass N(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x\n\n\nn = N()\n"
+        f"{line}\nm = torch.jit.trace(n, (torch.ones(2, 3),))\n"
+    )
+    texts = [
+        item.help or "" for item in all_findings(analyse_files(tmp_path, {"m.py": source})) if item.code == "TL101"
+    ]
+    assert any("uses `autocast`" in text for text in texts) == told

@@ -190,12 +190,9 @@ def _autocast_callers(context: Context) -> list[str]:
 
 
 def _names(view: ModuleView, word: str) -> bool:
-    """Whether the code names `word`, or holds it as a string of its own: what only a comment or a text says does nothing."""
-    return word in view.source.text and any(
-        word in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "value", ""))
-        or (isinstance(node, ast.alias) and word in node.name.split("."))
-        for node in walk(view.tree)
-    )
+    """Whether a name of the code, or a string that is one, has `word` in it: what only a comment or a sentence says does nothing."""
+    said = (getattr(node, key, None) for node in walk(view.tree) for key in ("id", "attr", "arg", "name", "value"))
+    return word in view.source.text and any(isinstance(one, str) and word in one and " " not in one for one in said)
 
 
 def _weigh_surroundings(capture: Capture) -> None:
