@@ -24,7 +24,6 @@ import fetch_corpus
 from changes import lines_of
 from leaving import share
 from notebook_rows import rows_of
-from replay_pins import Commit
 from scratch import as_repository
 from torchlift_command import DEFAULT, migrate
 
@@ -54,6 +53,27 @@ _SORTS = {
     "images of CUDA": re.compile(r".*nvidia/cuda:"),
     "imports": re.compile(r"\s*from torch|\s*import torch"),
 }
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One row of the list.
+
+    Attributes:
+        project: `owner/name` on GitHub.
+        parent: full hash of the commit before.
+        commit: full hash of theirs.
+        target: the torch that they moved to.
+        half: `tuned` for what was read while the rules were made, `held` for what was not, or who judged its lines.
+        subject: first line of its message.
+    """
+
+    project: str
+    parent: str
+    commit: str
+    target: str
+    half: str
+    subject: str
 
 
 @dataclass
