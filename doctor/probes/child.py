@@ -42,6 +42,15 @@ class ChildResult:
     signal: int | None = None
     seconds: float = 0.0
 
+    @property
+    def answer(self) -> tuple[dict[str, Any] | None, str, str]:
+        """Its answer, how it ended and the detail; one that ended well with an answer that is not complete has failed."""
+        value = self.value if isinstance(self.value, dict) else None
+        if self.outcome == "ok" and not (value and value.get("complete")):
+            said = self.detail.strip().splitlines() or ["It ended before it had asked everything"]
+            return value, "error", said[-1]
+        return value, self.outcome, self.detail
+
 
 @dataclass
 class Child:

@@ -32,11 +32,7 @@ def read(result: ChildResult, facts: Facts) -> None:
 
     A child that hung or crashed leaves what it had found until then, and a `ProbeFailure` that names the call.
     """
-    value = result.value if isinstance(result.value, dict) else None
-    outcome, detail = result.outcome, result.detail
-    if outcome == "ok" and not (value and value.get("complete")):
-        outcome = "error"
-        detail = (detail.strip().splitlines() or ["It ended before it had asked everything"])[-1]
+    value, outcome, detail = result.answer
     if value is not None:
         try:
             found = from_json({"schema": FACTS_SCHEMA, **{part: value.get(part) for part in ("nvml", "gpus", "peers")}})

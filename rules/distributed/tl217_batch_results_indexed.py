@@ -16,6 +16,7 @@ from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.last_name import last_name
+from torchlift.view.spelling import fresh_name
 from torchlift.view.walk import walk
 
 RULE = Rule(
@@ -172,8 +173,8 @@ def _one_loop(view: ModuleView, requests: Binding, batch: ast.Call, known: Batch
     if not all(_alone(view, wait) for wait in waits):
         return None
     first = block[places[0]]
-    name = _loop_name(view, requests)
-    lines = (f"for {name} in {requests.name}:", f"{_step(view, first)}{name}.wait()")
+    name = fresh_name(view, "req")
+    lines = (f"for {name} in {requests.name}:", f"{view.step_of_indentation(first)}{name}.wait()")
     rewrites: list[Rewrite] = [InsertStatements(view.span(first), lines)]
     rewrites += [DeleteStatement(view.span(wait)) for wait in waits]
     return Fix("Wait for all requests in one loop", Safety.SAFE, tuple(rewrites))
@@ -190,24 +191,6 @@ def _alone(view: ModuleView, statement: ast.stmt) -> bool:
     line = source.location(span.start)[0]
     text = source.line(line).strip()
     return text == source.slice(span)
-
-
-def _loop_name(view: ModuleView, requests: Binding) -> str:
-    function = requests.scope.node
-    taken = {node.id for node in walk(function) if isinstance(node, ast.Name)}
-    taken |= {node.arg for node in walk(function) if isinstance(node, ast.arg)}
-    name, number = "req", 2
-    while name in taken:
-        name, number = f"req_{number}", number + 1
-    return name
-
-
-def _step(view: ModuleView, statement: ast.stmt) -> str:
-    """One step of indentation, as the block of `statement` has it."""
-    inner = view.source.indentation(view.span(statement).start)
-    parent = view.parent(statement)
-    outer = view.source.indentation(view.span(parent).start) if isinstance(parent, ast.stmt) else ""
-    return inner.removeprefix(outer) or "    "
 
 
 def _code(*lines: str, head: str = "import torch\nimport torch.distributed as dist\n") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import DeleteStatement, Finding, Fix, ReplaceExpression, Safety, Severity, Template
+from torchlift.finding import DeleteStatement, Finding, Fix, Safety, Severity
 from torchlift.rules.analysis.places.use_places import UsePlace, place_of
 from torchlift.rules.analysis.project.foreign_packages import assumption
 from torchlift.rules.analysis.values.literals import is_plain_value
@@ -17,6 +17,7 @@ from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTOR, firs
 from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.hints.dropped_types import only_others
 from torchlift.torchscript_intent import DROP
 from torchlift.view import ModuleView, Use
 
@@ -114,12 +115,7 @@ def _without(node: ast.expr, view: ModuleView) -> Fix | None:
     others = [item for item in parent.elts if item is not node and view.certain_name(item) not in gone]
     if not others or any(isinstance(item, ast.Starred) for item in others):
         return None
-    parts = tuple((f"p{index}", view.span(other)) for index, other in enumerate(others))
-    listed = ", ".join(f"$p{index}" for index in range(len(others)))
-    text = listed if len(others) == 1 else f"({listed})"
-    return Fix(
-        "Wait for the other classes only", Safety.SAFE, (ReplaceExpression(view.span(parent), Template(text, parts)),)
-    )
+    return Fix("Wait for the other classes only", Safety.SAFE, (only_others(view, parent, others),))
 
 
 def _is_read_of_variable(use: Use) -> bool:

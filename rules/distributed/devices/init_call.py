@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.places.order import run_before
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.groups.backends import INIT_PARAMETERS, Backend, backend_of
 from torchlift.view import ModuleView
@@ -75,17 +76,13 @@ def _is_alone(view: ModuleView, call: ast.Call, arguments: dict[str, ast.expr]) 
     size = arguments.get("world_size")
     if size is not None or "store" in arguments:
         return isinstance(size, ast.Constant) and size.value == 1
-    for child, ancestor in view.upwards(call):
-        block = next((b for _, b in ast.iter_fields(ancestor) if isinstance(b, list) and child in b), [])
-        for statement in reversed(block[: block.index(child)] if block else []):
-            match statement:
-                case ast.Assign(
-                    targets=[ast.Subscript(value=environment, slice=ast.Constant(value="WORLD_SIZE"))],
-                    value=ast.Constant(value=value),
-                ) if view.possible_name(environment) == "os.environ":
-                    return bool(value == "1")
-        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return False
+    for statement in run_before(view, call):
+        match statement:
+            case ast.Assign(
+                targets=[ast.Subscript(value=environment, slice=ast.Constant(value="WORLD_SIZE"))],
+                value=ast.Constant(value=value),
+            ) if view.possible_name(environment) == "os.environ":
+                return bool(value == "1")
     return False
 
 

@@ -160,16 +160,18 @@ def _in_branch(view: ModuleView, statement: ast.stmt) -> _Found | None:
     return None
 
 
+def _found_in(view: ModuleView, statement: ast.stmt) -> _Found | None:
+    setting = _setting(view, statement)
+    return _Found(setting, statement) if setting is not None else _in_branch(view, statement)
+
+
 def _before(view: ModuleView, call: ast.Call, facts: set[Fact]) -> _Found | None:
     statement: ast.stmt = view.statement(call)
     function = view.function_of(call)
     while True:
         block = view.block(statement)
         for earlier in reversed(block[: block.index(statement)]):
-            setting = _setting(view, earlier)
-            if setting is not None:
-                return _Found(setting, earlier)
-            found = _in_branch(view, earlier)
+            found = _found_in(view, earlier)
             if found is not None:
                 return found
             if any(True for _ in set_device_calls(view, earlier)):
@@ -189,10 +191,7 @@ def _after(view: ModuleView, call: ast.Call) -> _Found | None:
         if _leaves(statement):
             return None
         for later in block[block.index(statement) + 1 :]:
-            setting = _setting(view, later)
-            if setting is not None:
-                return _Found(setting, later)
-            found = _in_branch(view, later)
+            found = _found_in(view, later)
             if found is not None:
                 return found
             if any(True for _ in set_device_calls(view, later)) or _leaves(later):

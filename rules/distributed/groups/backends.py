@@ -10,6 +10,7 @@ import re
 from typing import Literal
 
 from torchlift.project import Collector, Project
+from torchlift.rules.analysis.places.order import run_before
 from torchlift.rules.analysis.project.installable import packaging_of
 from torchlift.rules.analysis.values.parameter_values import arguments_everywhere, named_arguments
 from torchlift.rules.analysis.values.repeatable import is_unchanged
@@ -160,23 +161,10 @@ def _is_written_or_read(view: ModuleView, use: ast.Name) -> bool:
 
 def _is_tested_to_be_another(view: ModuleView, call: ast.Call, node: ast.expr) -> bool:
     """Whether tests around `call`, or in front of it, let nothing through but backends that are not NCCL."""
-    for child, ancestor in view.upwards(call):
-        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            inside = child is ancestor.body or (isinstance(ancestor, ast.If) and child in ancestor.body)
-            if _leaves_others(ancestor.test, node, inside) and is_unchanged(view, node, ancestor.test, call):
-                return True
-        block = next((b for _, b in ast.iter_fields(ancestor) if isinstance(b, list) and child in b), [])
-        for statement in block[: block.index(child)] if block else ():
-            held = _held_behind(statement)
-            if (
-                held is not None
-                and _leaves_others(held[0], node, held[1])
-                and is_unchanged(view, node, statement, call)
-            ):
-                return True
-        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return False
-    return False
+    around = view.choices(call, view.function_of(call))
+    tests: list[tuple[ast.stmt | ast.expr, ast.expr, bool]] = [(choice.test, choice.test, holds) for choice, holds in around]
+    tests += [(before, *held) for before in run_before(view, call) if (held := _held_behind(before)) is not None]
+    return any(_leaves_others(test, node, holds) and is_unchanged(view, node, at, call) for at, test, holds in tests)
 
 
 def _held_behind(statement: ast.stmt) -> tuple[ast.expr, bool] | None:

@@ -15,6 +15,7 @@ _MAYBE_FLOAT = lazy_pattern(r"(?:typing\.)?Optional\[float\]|float \| None|None 
 _FLOATS = lazy_pattern(r"(?i)\b(?:list|tuple|dict)\[.*\bfloat\b")
 TENSORS = frozenset({"tensor", "floating"})
 NUMBERS = frozenset({"int", "float"})
+_PLAIN = frozenset({"bool", "int", "float", "str"})
 _DTYPES = frozenset(
     """float16 float32 float64 bfloat16 half float double int8 int16 int32 int64 short int long uint8 bool
     complex64 complex128""".split()
@@ -29,7 +30,7 @@ def parameter_kind(view: ModuleView, annotation: ast.expr | None, comment: str |
         return "tensor"
     else:
         plain = annotation.id if isinstance(annotation, ast.Name) else ""
-    return plain if plain in {"int", "float", "bool", "str"} else "unknown"
+    return plain if plain in _PLAIN else "unknown"
 
 
 def parameter_kinds(
@@ -49,6 +50,23 @@ def parameter_kinds(
         kinds |= {name: "float" for name in kinds if _MAYBE_FLOAT.fullmatch(written.get(name, ""))}
     several = [name for name in kinds if known_only and _FLOATS.search(written.get(name, ""))]
     return kinds, [*(name for name, kind in kinds.items() if kind == "float"), *several]
+
+
+def plain_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """Parameters that are plain Python values, by their annotation or default."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = dict(zip(reversed([a.arg for a in positional]), reversed(arguments.defaults), strict=False))
+    defaults |= {a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None}
+    found = set()
+    for argument in [*positional, *arguments.kwonlyargs]:
+        default = defaults.get(argument.arg)
+        if argument.annotation is not None:
+            if ast.unparse(argument.annotation).strip("'") in _PLAIN:
+                found.add(argument.arg)
+        elif isinstance(default, ast.Constant) and default.value is not None:
+            found.add(argument.arg)
+    return frozenset(found)
 
 
 def is_tensor_annotation(view: ModuleView, node: ast.expr) -> bool:

@@ -147,7 +147,7 @@ def in_type_test(use: Use, node: ast.expr, targets: frozenset[str], context: Con
         if member not in others
     )
     if others:
-        fix = Fix("Test for the other classes only", Safety.SAFE, (_without(view, tested, others),))
+        fix = Fix("Test for the other classes only", Safety.SAFE, (only_others(view, tested, others),))
         return TypeAdvice(None, fix) if covered else _where_nothing_runs(fix, context)
     if (asserted := _only_asserted(view, call)) is not None:
         fix = Fix("Take the assertion out, which only TorchScript passes", Safety.SAFE, (asserted,))
@@ -179,7 +179,8 @@ def _always_raises(owner: ast.If, rewrite: Rewrite) -> bool:
     return isinstance(kept[-1], ast.Raise)
 
 
-def _without(view: ModuleView, tested: ast.expr, others: list[ast.expr]) -> Rewrite:
+def only_others(view: ModuleView, tested: ast.expr, others: list[ast.expr]) -> Rewrite:
+    """What leaves some of the classes in a tuple of them."""
     parts = tuple((f"p{index}", view.span(other)) for index, other in enumerate(others))
     listed = ", ".join(f"$p{index}" for index in range(len(others)))
     text = listed if len(others) == 1 else f"({listed})"

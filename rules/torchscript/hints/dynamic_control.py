@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.torchscript.functions.value_kinds import plain_parameters
 from torchlift.view.walk import walk
 
 _SIZES = frozenset({"shape", "size", "numel", "nelement", "sym_size"})
@@ -21,7 +22,6 @@ _STATIC_CALLS = frozenset(
     """dim ndimension is_floating_point is_complex is_tensor isinstance issubclass hasattr callable is_scripting is_tracing
     is_grad_enabled is_autocast_enabled""".split()
 )
-_SCALARS = frozenset({"bool", "int", "float", "str"})
 _FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -102,21 +102,9 @@ def _is_scripting(test: ast.expr) -> bool | None:
 
 
 def _scalars(function: _FunctionNode) -> frozenset[str]:
-    """Parameters that are plain Python values, by their annotation or default."""
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = dict(zip(reversed([a.arg for a in positional]), reversed(arguments.defaults), strict=False))
-    defaults |= {a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None}
-    found = set()
-    for argument in [*positional, *arguments.kwonlyargs]:
-        default = defaults.get(argument.arg)
-        if argument.annotation is not None:
-            if isinstance(argument.annotation, ast.Name) and argument.annotation.id in _SCALARS:
-                found.add(argument.arg)
-        elif isinstance(default, ast.Constant) and default.value is not None:
-            found.add(argument.arg)
+    """Parameters that are plain Python values and stay what they are."""
     stored = {node.id for node in walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return frozenset(found - stored)
+    return plain_parameters(function) - stored
 
 
 def _is_fixed(iterated: ast.expr) -> bool:

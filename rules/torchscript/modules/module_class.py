@@ -18,6 +18,7 @@ from torchlift.rules.torchscript.facts.trusted_operations import (
     STATEFUL_LAYERS,
     STATELESS_LAYERS,
 )
+from torchlift.rules.torchscript.functions.value_kinds import plain_parameters
 from torchlift.rules.torchscript.modules.forward_body import ForwardBody
 from torchlift.rules.torchscript.modules.module_facts import CaptureDoubt, ClassFacts
 from torchlift.view import ModuleView
@@ -274,7 +275,7 @@ class ClassReader:
         if isinstance(value, ast.Name):
             # A parameter of __init__ may be a module; it counts as one only if forward calls it.
             self.plain.add(name)
-            if self._is_number_parameter(value):
+            if value.id in plain_parameters(self.methods["__init__"]):
                 self.fixed.add(name)
             return
         if isinstance(value, ast.Call):
@@ -292,27 +293,6 @@ class ClassReader:
             self.plain.add(name)
             return
         self.doubt(value, f"`self.{name}` is set to something that was not read")
-
-    def _is_number_parameter(self, name: ast.Name) -> bool:
-        """Whether a parameter of `__init__` is a plain Python value, by its annotation or its default."""
-        arguments = self.methods["__init__"].args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults = dict(zip(reversed([a.arg for a in positional]), reversed(arguments.defaults), strict=False))
-        defaults |= {
-            a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None
-        }
-        for argument in [*positional, *arguments.kwonlyargs]:
-            if argument.arg == name.id:
-                if isinstance(argument.annotation, ast.Name) and argument.annotation.id in {
-                    "int",
-                    "bool",
-                    "str",
-                    "float",
-                }:
-                    return True
-                default = defaults.get(name.id)
-                return isinstance(default, ast.Constant) and default.value is not None
-        return False
 
     # forward
 

@@ -94,6 +94,13 @@ class ParsedFile:
                 return block
         raise LookupError("statement without a block")
 
+    def step_of_indentation(self, statement: ast.stmt) -> str:
+        """What the block of a statement stands further in than what it belongs to; four blanks where that is nothing."""
+        inner = self.source.indentation(self.span(statement).start)
+        parent = self.parent(statement)
+        outer = self.source.indentation(self.span(parent).start) if isinstance(parent, ast.stmt) else ""
+        return inner.removeprefix(outer) or "    "
+
     def scope_at(self, node: ast.AST) -> Scope:
         """The scope in which `node` is evaluated, for nodes inside bodies."""
         for previous, ancestor in self.upwards(node):

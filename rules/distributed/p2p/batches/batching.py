@@ -191,7 +191,10 @@ class _Rewriting:
             self.around.check_waiting((), block[last + 1 : max(places)], singles)
             self._own_lines(tops[-1])
             self._own_lines(blocking[0].statement)
-            lines = (f"for {request} in {batch}:", f"{self._indent(here)}{request}.wait()")
+            lines = (
+                f"for {request} in {batch}:",
+                f"{self.view.step_of_indentation(self.view.statement(here))}{request}.wait()",
+            )
             self._add(InsertStatements(view.span(tops[-1]), lines))
             self._delete(singles)
             return
@@ -202,7 +205,10 @@ class _Rewriting:
             self._own_lines(tops[-1])
             self._add(InsertStatements(view.span(tops[-1]), (f"{source} = {batch}",)))
         self._own_lines(first, singles)
-        lines = (f"for {request} in {source}:", f"{self._indent(here)}{request}.wait()")
+        lines = (
+            f"for {request} in {source}:",
+            f"{self.view.step_of_indentation(self.view.statement(here))}{request}.wait()",
+        )
         self._add(InsertStatements(view.span(first), lines))
         self._add(DeleteStatement(view.span(first)))
         self._delete([wait for wait in singles if wait is not first])
@@ -272,16 +278,6 @@ class _Rewriting:
             name, number = f"{base}_{number}", number + 1
         taken.add(name)
         return name
-
-    def _indent(self, at: ast.AST) -> str:
-        """One step of indentation, as the block around `at` has it."""
-        view = self.view
-        statement = view.statement(at)
-        inner = view.source.indentation(view.span(statement).start)
-        parent = view.parent(statement)
-        outer = view.source.indentation(view.span(parent).start) if isinstance(parent, ast.stmt) else ""
-        step = inner.removeprefix(outer)
-        return step or "    "
 
     def _own_lines(self, statement: ast.stmt, others: Sequence[ast.stmt] = ()) -> None:
         """Refuse a statement that shares its lines with other code than `others`."""
