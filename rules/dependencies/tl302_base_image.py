@@ -18,6 +18,7 @@ from torchlift.dependencies.images import (
     stage_spans,
 )
 from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.systems import newer_systems
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
@@ -35,6 +36,8 @@ from torchlift.rules.dependencies.wheels.builds import (
     allowed,
     default_build,
     lines_of,
+    newest_of,
+    pythons_of,
     spelled,
     target_line,
 )
@@ -179,7 +182,9 @@ def _system(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, se
         f"{spelled(target)} in it"
         + ("." if own else ", once torch comes by pip because PyTorch's channel of conda has ended.")
     )
-    help = "Take an image with a newer system: Ubuntu 20.04, Debian 10, Rocky Linux 8 and UBI 8 have 2.28 or newer."
+    fit = " and ".join(newer_systems(pythons_of(newest_of(target))))
+    help = "Take an image with a newer system: Ubuntu 20.04, Debian 10, Rocky Linux 8 and UBI 8 have 2.28 or newer"
+    help += f", {fit} also a `python3` that torch {spelled(target)} has wheels for." if fit else "."
     yield Finding(
         "TL302", view.path, place_of_system(view, image), message, Severity.WARNING if own else Severity.INFO, help
     )

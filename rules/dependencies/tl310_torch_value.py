@@ -80,6 +80,8 @@ RULE = Rule(
 )
 
 
+# What stands there fills pages in.
+_IS_OF_A_SITE = lazy_pattern(r"(?:^|/)(?:mkdocs|_config)\.ya?ml\Z")
 _TOOLKIT = lazy_pattern(r"(?:cuda|cudnn)(?:[-_.]?ver(?:sion)?)?", re.IGNORECASE)
 # What a script hands to others that install torch into it.
 _PYTHON = lazy_pattern(
@@ -88,7 +90,7 @@ _PYTHON = lazy_pattern(
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
-    if is_expectation(view):
+    if is_expectation(view) or _IS_OF_A_SITE.search(view.path):
         return
     settings = context.settings
     target = target_line(settings.target)

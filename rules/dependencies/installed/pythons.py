@@ -260,7 +260,8 @@ def moved_with(view: TextView, asked: list[AskedPython], wheels: frozenset[int])
     for python in out:
         edit = python.raised(view, lowest) if python.minors[0] < lowest else None
         if edit is None or (python.floor and lowest not in python.minors):
-            says = f"{python.text} here allows older ones" if python.floor else f"{python.text} is asked for here"
+            older = python.floor and len(python.minors) > 1
+            says = f"{python.text} here allows older ones" if older else f"{python.text.rstrip(',')} is asked for here"
             return f"{needs}{says}; raise that first."
         found.append(edit)
     return found

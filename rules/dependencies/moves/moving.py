@@ -286,7 +286,7 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
         if first is not None and not pin.conditional and _is_below(pin, first):
             raise _Obstacle(
                 f"It needs Python 3.{lowest}, for which {pin.name} has wheels from {first} on, and `{pin.text}` beside it is "
-                "older; raise that first, and all else that has none."
+                "older: it goes up or out first, and so does all that asks for an old one or has no such wheel."
             )
         asked = required_by_torch(line_of(wheel.version), pin.name)
         if asked is not None and pin.exact is not None and not allows(asked, pin.exact.public):

@@ -98,8 +98,13 @@ def pythons_of(version: str | None) -> frozenset[int]:
 
 
 def minors_in(specifier: str | None) -> list[int]:
-    """Minor numbers of the Pythons that a specifier allows."""
-    return [minor for minor in range(6, 18) if allows(specifier, f"3.{minor}.30")]
+    """Minor numbers of the Pythons that a specifier allows; of some of them it may allow the releases alone that it names."""
+    named = [match[0] for match in re.finditer(r"\b3\.\d+\.\d+\b", specifier or "")]
+    return [
+        minor
+        for minor in range(6, 18)
+        if any(allows(specifier, one) for one in (f"3.{minor}.30", *(n for n in named if n.startswith(f"3.{minor}."))))
+    ]
 
 
 def target_line(target: TorchVersion) -> Line:

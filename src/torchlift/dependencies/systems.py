@@ -67,6 +67,15 @@ _CUDA_ALONE = lazy_pattern(
 )
 
 
+def newer_systems(pythons: frozenset[int]) -> list[str]:
+    """The first release of Ubuntu and of Debian whose `python3` is one of these, as people write it."""
+    found: dict[str, str] = {}
+    for system in _SYSTEMS.values():
+        if system.python in pythons:
+            found.setdefault(system.name[:6], system.name[:6].capitalize() + " " + system.name[6:])
+    return list(found.values())
+
+
 def system_of(image: str) -> BaseSystem | None:
     """The system that the name or the tag of an image tells; None where it tells none that is known."""
     if (alone := _CUDA_ALONE.search(image)) is not None:

@@ -25,7 +25,7 @@ _USES = (
     ("cuda", lazy_pattern(r"(?P<package>whl/(?:cu)?|\+(?:cu)?)" + _VARIABLE)),
 )
 _NAMED = lazy_pattern(
-    r"(?:\w+[-_. ])?(?P<package>(?:py)?torch|torch_?vision|torch_?audio)(?:[-_. ]?ver(?:sion)?s?)?", re.IGNORECASE
+    r"(?:\w+[-_. ])?(?P<package>(?:py)?torch(?:[-_]?(?:vision|audio))?)(?:[-_. ]?ver(?:sion)?s?)?", re.IGNORECASE
 )
 _RELEASE = lazy_pattern(r"[\^v=~<]{0,2}\s*(?P<release>\d+\.\d+(?:\.\d+)?)(?:\.\*)?(?P<build>\+\w+)?\Z")
 _CUDA = lazy_pattern(r"(?:cu|cuda)?[-_]?(?P<major>1[0-3])\.?(?P<minor>\d)(?:\.\d+)?\Z")
@@ -87,7 +87,7 @@ def _same(name: str) -> str:
 
 def _value(item: Assignment, use: tuple[str, str] | None) -> VersionValue | None:
     named = _NAMED.fullmatch(item.name)
-    package, how = use or (named["package"].lower().replace("_", "") if named else "", "")
+    package, how = use or (re.sub(r"[-_]|^py", "", named["package"].lower()) if named else "", "")
     if package == "cuda":
         cuda = _CUDA.match(item.value)
         return (

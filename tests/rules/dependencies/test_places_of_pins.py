@@ -122,6 +122,12 @@ COPIED = "# Copied from another file, so that pip-compile can resolve it\ntorch=
             "a:\n  image: ubuntu:22.04\n  script:\n  - apt-get install -y python3-pip\n  - pip install torch\nb:\n  image: ubuntu:18.04\n",
             [("TL307", 2)],
         ),
+        (
+            "pyproject.toml",
+            '[project]\nname = "a"\nrequires-python = "==3.10.11"\ndependencies = ["torch"]\n',
+            [("TL307", 3)],
+        ),
+        ("mkdocs.yml", "extra:\n  pytorch_version: 1.13\n", []),
         ("env.txt", "# platform: linux-64\npytorch=1.11.0=py3.8_cuda11.3_cudnn8.2.0_0\n", [("TL309", 2)]),
         (
             "environment.yml",
@@ -287,6 +293,14 @@ def test_what_a_file_or_a_script_of_the_project_installs_counts_for_an_image(tmp
     assert told(tmp_path, "gpu.Dockerfile", script) == [("TL302", 1), ("TL307", 1)]
     (tmp_path / "setup.sh").write_text("pip3 install flask\n")
     assert told(tmp_path, "gpu.Dockerfile", script) == []
+
+
+def test_values_of_companions_go_with_that_of_torch_however_they_are_spelled(tmp_path: Path) -> None:
+    text = (
+        "PYTORCH_VERSION=2.0.1\nPYTORCH_VISION_VERSION=0.15.2\nbuild $PYTORCH_VERSION\nbuild $PYTORCH_VISION_VERSION\n"
+    )
+    (outcome,) = _all(tmp_path, "build.sh", text).outcomes
+    assert (outcome.new_text or "").splitlines()[:2] == ["PYTORCH_VERSION=2.15.0", "PYTORCH_VISION_VERSION=0.29.2"]
 
 
 def test_torch_stays_where_the_python_of_the_system_is_too_old_for_its_successor(tmp_path: Path) -> None:
