@@ -38,12 +38,12 @@ _ENTRIES = frozenset({"forward", "__getitem__", "__len__", "__iter__", "__contai
 _BUILDERS = frozenset({"__init__", "__new__", "__post_init__", "__call__", "__getattr__"})
 
 
-def registered(project: Project, value: Unit) -> list[Unit] | None:
+def registered(project: Project, value: Unit, *, all_known: bool = True) -> list[Unit] | None:
     """The definitions that a variable of the module decorates, in any file: `@MODELS.register`; None if they are not known.
 
-    Who uses one that decorates nothing, such as a logger, is not searched for.
+    Without `all_known` nobody asks whether they are, and a variable that decorates nothing is not searched for.
     """
-    if not value.made_by_call or not may_decorate(project, value.name):
+    if not value.made_by_call or not (all_known or may_decorate(project, value.name)):
         return []
     return project.once(_registered, value.path, value.name)
 
@@ -295,7 +295,7 @@ class Reacher:
 
     def _value(self, mention: Mention, value: Unit, root: str, beyond: str) -> None:
         self._read(value, None, root, beyond, compiles=False)
-        decorated = registered(self.project, value)
+        decorated = registered(self.project, value, all_known=root not in self._found.unknown)
         if decorated is None:
             self.lost(root, f"{value.path}:{value.line}")
         for found in decorated or ():

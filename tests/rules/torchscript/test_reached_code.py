@@ -343,6 +343,24 @@ def test_a_registry_whose_users_cannot_be_told_may_hold_any_module(tmp_path: Pat
     assert "may compile it" in (found[0].help or "")
 
 
+def test_a_registry_that_is_filled_by_calls_may_hold_any_module_where_its_users_cannot_be_told(tmp_path: Path) -> None:
+    registry = (
+        "class Registry:\n    def __init__(self):\n        self.kinds = {}\n\n    def register(self, kind):\n"
+        "        self.kinds[kind.__name__] = kind\n\n    def build(self, name):\n        return self.kinds[name]()\n\n\nMODELS = Registry()\n"
+    )
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/reg.py": registry,
+        "pkg/a.py": f"from pkg.reg import MODELS\n{LAYER}\n\nMODELS.register(Layer)\n",
+        "main.py": f"{HEAD}from pkg.reg import MODELS\n\ntorch.jit.script(MODELS.build('Layer'))\n",
+        "other.py": "from pkg.reg import *\n\nmodels = MODELS\n",
+        "more.py": "from other import *\n",
+    }
+    (found,) = (finding for finding in hints(tmp_path, files) if finding.code == "TL117")
+    assert found.safety is Safety.MANUAL
+    assert "may compile it" in (found.help or "")
+
+
 def test_a_function_that_scripts_may_be_given_anything_under_another_name(tmp_path: Path) -> None:
     files = {
         "pkg/__init__.py": "",
