@@ -243,8 +243,8 @@ EXAMPLES = (
     ),
     Bad(
         "import torch\n\n\n" + _BODY.format(decorator="torch.jit.ignore(drop=False)  # keep in Python"),
-        "import torch\n\n\n" + _PLAIN_BODY,
-        why="called decorator with a comment",
+        "import torch\n\n\n" + _BODY.replace("@{decorator}", "# keep in Python"),
+        why="called decorator with a comment, which stays",
         run=_RUN,
     ),
     Bad(

@@ -98,7 +98,7 @@ EXAMPLES = (
     Bad(
         "import torch\nfrom torch.jit import interface\n\n\n@interface  # for run\nclass Step:\n"
         "    def run(self, x: torch.Tensor) -> torch.Tensor:\n        pass\n",
-        "import torch\n\n\nclass Step:\n    def run(self, x: torch.Tensor) -> torch.Tensor:\n        pass\n",
+        "import torch\n\n\n# for run\nclass Step:\n    def run(self, x: torch.Tensor) -> torch.Tensor:\n        pass\n",
         why="from-import, a plain class",
         run="result = Step().run(1), Step.__name__",
     ),

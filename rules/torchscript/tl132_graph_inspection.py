@@ -55,7 +55,7 @@ _LEAVES_REVIEW = (
 _METHODS = ("*.graph_for", "*.inlined_graph", "*.code_with_constants", "*.save_to_buffer")
 
 _TARGETS = (
-    *(name for name in _ADVICE if name not in {"torch._C.Graph", *_METHODS}),
+    *(name for name in _ADVICE if name not in {"torch._C.Graph", "torch._C.parse_ir", *_METHODS}),
     *_METHODS,
     *bindings("graph", "state"),
     "torch.Graph",

@@ -162,7 +162,9 @@ def _is_written_or_read(view: ModuleView, use: ast.Name) -> bool:
 def _is_tested_to_be_another(view: ModuleView, call: ast.Call, node: ast.expr) -> bool:
     """Whether tests around `call`, or in front of it, let nothing through but backends that are not NCCL."""
     around = view.choices(call, view.function_of(call))
-    tests: list[tuple[ast.stmt | ast.expr, ast.expr, bool]] = [(choice.test, choice.test, holds) for choice, holds in around]
+    tests: list[tuple[ast.stmt | ast.expr, ast.expr, bool]] = [
+        (choice.test, choice.test, holds) for choice, holds in around
+    ]
     tests += [(before, *held) for before in run_before(view, call) if (held := _held_behind(before)) is not None]
     return any(_leaves_others(test, node, holds) and is_unchanged(view, node, at, call) for at, test, holds in tests)
 
