@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.analysis.wording.messages import one_line
+from torchlift.rules.analysis.wording.messages import beside, one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
@@ -42,7 +42,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         rest = value.left
     else:
         return
-    advice = f"For real numbers `torch.log1p({one_line(view, rest)})` is accurate there; other results change in the last bits."
+    advice = f"For real numbers `{beside(view, call, 'log1p')}({one_line(view, rest)})` is accurate there; other results change in the last bits."
     if isinstance(rest, ast.Call):
         inner = view.resolve(rest.func)
         if inner is not None and inner.name == "torch.exp" and len(rest.args) == 1:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.analysis.wording.messages import one_line
+from torchlift.rules.analysis.wording.messages import beside, one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
@@ -38,7 +38,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     message = (
         "`torch.exp(x) - 1` loses the digits of a small `x`, whose exponential is rounded to something near 1 first."
     )
-    advice = f"For real numbers `torch.expm1({one_line(view, call.args[0])})` is accurate there; other results change in the last bits."
+    advice = f"For real numbers `{beside(view, call, 'expm1')}({one_line(view, call.args[0])})` is accurate there; other results change in the last bits."
     yield Finding("TL441", view.path, view.span(around), message, Severity.INFO, advice)
 
 

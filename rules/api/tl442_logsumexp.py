@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.values.value_of import value_of
-from torchlift.rules.analysis.wording.messages import one_line
+from torchlift.rules.analysis.wording.messages import beside, one_line
 from torchlift.rules.api.uses.old_call import bind
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -51,7 +51,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if powers is None or len(powers.args) != 1 or _without_maximum(view, powers.args[0]):
         return
     more = f", keepdim={one_line(view, given['keepdim'].value)}" if "keepdim" in given else ""
-    new = f"torch.logsumexp({one_line(view, powers.args[0])}, dim={one_line(view, given['dim'].value)}{more})"
+    new = f"{beside(view, call, 'logsumexp')}({one_line(view, powers.args[0])}, dim={one_line(view, given['dim'].value)}{more})"
     message = "Such exponentials overflow to infinity, or all round to 0, at values whose logarithm of the sum is an ordinary number."
     yield Finding("TL442", view.path, view.span(call), message, Severity.INFO, f"`{new}` computes it without that.")
 

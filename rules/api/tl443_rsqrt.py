@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.analysis.wording.messages import one_line
+from torchlift.rules.analysis.wording.messages import beside, one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
@@ -32,7 +32,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     around = view.parent(call)
     if not isinstance(around, ast.BinOp) or not isinstance(around.op, ast.Div) or around.right is not call:
         return
-    root = f"torch.rsqrt({one_line(view, call.args[0])})"
+    root = f"{beside(view, call, 'rsqrt')}({one_line(view, call.args[0])})"
     single = isinstance(around.left, ast.Constant) and around.left.value == 1
     above = one_line(view, around.left)
     if not isinstance(around.left, (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)):

@@ -26,6 +26,7 @@ from torchlift.rules.dependencies.installed.reading import (
     sets_of,
     severity_in,
 )
+from torchlift.rules.dependencies.moves.bound_packages import is_bound
 from torchlift.rules.dependencies.moves.holding import groups_of, holds
 from torchlift.rules.dependencies.moves.moving import move, repair
 from torchlift.rules.dependencies.wheels.builds import lines_of, spelled, target_line
@@ -167,8 +168,8 @@ def _in_set(
     groups = groups_of(view.path, item.pins, settings, project)
     for build, span in builds_in(item).items():
         problem = problem_of(build, wanted, settings)
-        if problem is None:
-            continue
+        if problem is None or (item.pins and all(map(is_bound, item.pins))):
+            continue  # what is made for one torch goes with that torch
         moved = move(view, item, settings, project)
         if moved.fix is None and problem.severity is Severity.ERROR and settings.machine is None:
             repaired = repair(view, item, settings, project)

@@ -66,7 +66,7 @@ RULE = Rule(
 )
 
 _BASE = (
-    "A class derived from `torch.jit.ScriptModule` is compiled when it is made, and `torch.export.export` rejects its "
+    "A class derived from `torch.jit.ScriptModule` is for compiled methods, and `torch.export.export` rejects its "
     "instances with ValueError. It goes with TorchScript and does not warn itself."
 )
 _METHOD = f"`torch.jit.script_method`: {SINCE}."
@@ -157,7 +157,7 @@ def _class_finding(use: Use, view: ModuleView, node: ast.ClassDef, context: Cont
     fix = Fix("Derive from `torch.nn.Module`", safety, tuple(rewrites))
     review = None
     if doubts:
-        review = f"Needs review: the methods run as Python from now on: {sentence(doubts)}"
+        review = f"Needs review: whatever was compiled runs as Python from now on: {sentence(doubts)}"
     return Finding("TL105", view.path, view.span(use.node), _BASE, Severity.WARNING, review, fix)
 
 

@@ -55,6 +55,10 @@ RULE = Rule(
     ),
 )
 
+# Derived from `torch.nn.Module` (torch 2.13.0); those of `torch._C` are not.
+_OF_NN = frozenset(
+    f"torch.jit.{name}" for name in ("ScriptModule", "RecursiveScriptModule", "TopLevelTracedModule", "TracedModule")
+)
 _PROGRAM = "`torch.export.ExportedProgram` for a program"
 _CALLABLE = "`torch.fx.GraphModule` for what `.module()` and `torch.export.load(...).module()` return"
 _NEITHER = "a module of `torch.compile` is a `torch.nn.Module`"
@@ -69,7 +73,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     span = view.span(whole)
     shown = f"`{use.name}`"
     beside = _beside(use.node, view) if place == "test" else []
-    covered = "torch.nn.Module" in beside and use.target.endswith("Module")
+    covered = "torch.nn.Module" in beside and use.target in _OF_NN and _in_isinstance(use.node, view)
     if covered:
         message = f"{shown} derives from `torch.nn.Module`, which this test asks for as well: it changes nothing here."
     elif place == "test":
@@ -131,6 +135,14 @@ def _said_before(use: Use, place: UsePlace, context: Context) -> bool:
 def _said(context: Context) -> set[ast.AST]:
     """Tests and annotations of the file in which a class has been reported."""
     return set()
+
+
+def _in_isinstance(node: ast.AST, view: ModuleView) -> bool:
+    """Whether a class is asked for by `isinstance` or `issubclass`, which take what derives from it, too."""
+    call = next((above for above in view.ancestors(node) if not isinstance(above, (ast.Tuple, ast.BinOp))), None)
+    return (
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in {"isinstance", "issubclass"}
+    )
 
 
 def _beside(node: ast.AST, view: ModuleView) -> list[str]:

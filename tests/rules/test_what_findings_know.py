@@ -100,6 +100,12 @@ _SAYS = {
     "a test that asks for modules as well": (
         "TL136", "import torch\n\n\ndef f(m):\n    if not isinstance(m, (torch.nn.Module, torch.jit.ScriptModule)):\n        raise TypeError\n", "it changes nothing here", "always taken",
     ),
+    "a test for the very class": (
+        "TL136", "import torch\n\n\ndef f(m):\n    return type(m) in (torch.jit.ScriptModule, torch.nn.Module)\n", "the other classes of the test decide", "it changes nothing",
+    ),
+    "a test for a class that C++ has": (
+        "TL136", "import torch\n\n\ndef f(m):\n    return isinstance(m, (torch._C.ScriptModule, torch.nn.Module))\n", "the other classes of the test decide", "it changes nothing",
+    ),
     "a test that asks for another class as well": (
         "TL136", "import torch\n\n\ndef f(m):\n    return isinstance(m, torch.fx.GraphModule | torch.jit.ScriptModule)\n", "the other classes of the test decide", "it is false",
     ),
@@ -109,6 +115,12 @@ _SAYS = {
     "a default that is kept": (
         "TL205", "import argparse\nimport torch\n\ntorch.distributed.init_process_group('nccl')\np = argparse.ArgumentParser()\np.add_argument('--local_rank', default=-1)\ntorch.cuda.set_device(p.parse_args().local_rank)\n",
         'default=os.environ.get("LOCAL_RANK", -1)', '"LOCAL_RANK", 0',
+    ),
+    "another function of a module under another name": (
+        "TL443", "import torch as th\n\n\ndef f(a, b):\n    return a / th.sqrt(b)\n", "`a * th.rsqrt(b)`", "* torch.",
+    ),
+    "a class without compiled methods": (
+        "TL105", "import torch\n\n\nclass Gelu(torch.jit.ScriptModule):\n    def forward(self, x: torch.Tensor):\n        return x * 2\n", "is for compiled methods", "is compiled when",
     ),
 }  # fmt: skip
 
@@ -198,3 +210,12 @@ def test_every_name_with_autocast_in_it_is_a_doubt_about_a_capture(line: str, to
         item.help or "" for item in all_findings(analyse_files(tmp_path, {"m.py": source})) if item.code == "TL101"
     ]
     assert any("uses `autocast`" in text for text in texts) == told
+
+
+@pytest.mark.parametrize(
+    ("package", "told"),
+    [("xformers==0.0.23.post1", False), ("xformers==0.0.23.post1 torch==2.1.2", True), ("torchmetrics", True)],
+)
+def test_the_index_of_what_is_made_for_one_torch_goes_with_that_torch(package: str, told: bool, tmp_path: Path) -> None:
+    text = f"pip install {package} --index-url https://download.pytorch.org/whl/cu118\n"
+    assert ("TL301" in {item.code for item in all_findings(analyse_files(tmp_path, {"a.sh": text}))}) == told

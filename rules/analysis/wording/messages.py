@@ -38,6 +38,11 @@ def one_line(view: ModuleView, node: ast.expr) -> str:
     return text if len(text) <= _LONG else ast.unparse(_Shortened().visit(ast.parse(ast.unparse(node), mode="eval")))
 
 
+def beside(view: ModuleView, call: ast.Call, name: str) -> str:
+    """How another function of torch is called where `call` stands: `th.rsqrt` beside `th.sqrt`."""
+    return f"{view.text(call.func.value) if isinstance(call.func, ast.Attribute) else 'torch'}.{name}"
+
+
 class _Shortened(ast.NodeTransformer):
     """Leaves the arguments out of calls."""
 

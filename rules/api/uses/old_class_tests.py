@@ -47,14 +47,16 @@ def is_class_test(view: ModuleView, use: Use) -> bool:
 
 
 def asks_for_new(view: ModuleView, use: Use) -> bool:
-    """Whether the same test asks for the class below `torch.amp`, too, which the new objects are of, under no condition."""
-    last = use.target.rpartition(".")[2]
-    around: ast.AST | None = use.node
-    while around is not None and not isinstance(around, (ast.Call, ast.Compare, ast.ExceptHandler, ast.stmt)):
-        around = view.parent(around)
-    if not isinstance(around, (ast.Call, ast.Compare)) or any(isinstance(node, ast.IfExp) for node in walk(around)):
+    """Whether `use` is one of the classes of a test that asks for the class below `torch.amp`, too, under no condition."""
+    if not is_class_test(view, use):
         return False
-    names = {view.certain_name(node) for node in walk(around) if isinstance(node, (ast.Name, ast.Attribute))}
+    last = use.target.rpartition(".")[2]
+    tested: ast.AST = use.node
+    while isinstance(above := view.parent(tested), (ast.Tuple, ast.Set, ast.List, ast.BinOp, ast.IfExp)):
+        tested = above
+    if any(isinstance(node, ast.IfExp) for node in walk(tested)):
+        return False
+    names = {view.certain_name(node) for node in walk(tested) if isinstance(node, (ast.Name, ast.Attribute))}
     return not names.isdisjoint({f"torch.amp.{last}", f"torch.{last}"})
 
 

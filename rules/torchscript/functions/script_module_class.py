@@ -321,23 +321,28 @@ def _read_use(view: ModuleView, name: str, read: ast.expr, project: Project, fac
             facts.doubts.append(f"{place} hands the class `{name}` on")
 
 
+def _at(life: ValueLife, node: ast.AST) -> str:
+    """The place of a node with its file, which may be another one than that of the class."""
+    return f"{life.home(node).path}:{getattr(node, 'lineno', 0)}"
+
+
 def _read_instance(
     view: ModuleView, name: str, call: ast.Call, project: Project, facts: ScriptClass, drops: bool
 ) -> None:
     life = follow(view, call, project)
     for save in life.saves:
         facts.refusals.append(
-            f"an instance is saved at {life.place(save.call)}, which a plain module does with `torch.export.save` after "
+            f"an instance is saved at {_at(life, save.call)}, which a plain module does with `torch.export.save` after "
             "`torch.export.export`"
         )
     for called in life.calls:
         _read_call(life, called, facts, drops=drops)
     for frozen in life.frozen:
-        facts.refusals.append(f"an instance is frozen on {life.place(frozen)}")
+        facts.refusals.append(f"an instance is frozen at {_at(life, frozen)}")
     for obstacle in life.obstacles:
         home = life.home(obstacle.node)
         parent = home.parent(obstacle.node)
-        place = life.place(obstacle.node)
+        place = _at(life, obstacle.node)
         if isinstance(parent, ast.Attribute) and parent.value is obstacle.node:
             if parent.attr in OF_MODULES:
                 facts.refusals.append(f"an instance is asked for `.{parent.attr}` ({place})")
@@ -361,5 +366,4 @@ def _read_call(
 ) -> None:
     doubt = call_doubt(home or life.home(call), call, drops=drops)
     if doubt is not None:
-        place = f"{home.path}:{call.lineno}" if home is not None else life.place(call)
-        facts.doubts.append(f"{place} calls an instance {doubt}")
+        facts.doubts.append(f"{(home or life.home(call)).path}:{call.lineno} calls an instance {doubt}")

@@ -56,6 +56,7 @@ def test_what_only_a_with_statement_gets_to_see_is_not_held_back(tmp_path: Path)
         ("isinstance(value, torch.cuda.amp.GradScaler) and isinstance(old, torch.amp.GradScaler)", True),
         ("isinstance(value, (torch.cuda.amp.GradScaler, torch.amp.autocast))", True),
         ("KINDS\n\n\nKINDS = (torch.cuda.amp.GradScaler, dict)", True),
+        ("isinstance(value, torch.cuda.amp.GradScaler) == isinstance(old, torch.amp.GradScaler)", True),
     ],
 )
 def test_a_question_that_lets_the_new_class_in_holds_nothing_back(question: str, waits: bool, tmp_path: Path) -> None:
@@ -66,3 +67,16 @@ def test_a_question_that_lets_the_new_class_in_holds_nothing_back(question: str,
     }
     assert (outcomes["make.py"].new_text is None) == waits
     assert ("ask.py" in outcomes) == waits
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.cuda.amp.GradScaler(enabled=not isinstance(s, torch.amp.GradScaler))",
+        "register(torch.cuda.amp.GradScaler, torch.amp.GradScaler)",
+        "partial(torch.cuda.amp.GradScaler, enabled=isinstance(s, torch.amp.GradScaler))",
+    ],
+)
+def test_a_call_beside_a_question_for_the_new_class_is_told(line: str, tmp_path: Path) -> None:
+    (outcome,) = analyse_files(tmp_path, {"a.py": f"import torch\n\n\ndef f(s):\n    return {line}\n"}).outcomes
+    assert [item.code for item in (*outcome.left, *outcome.fixed)] == ["TL428"]
