@@ -56,9 +56,7 @@ RULE = Rule(
 )
 
 # Derived from `torch.nn.Module` (torch 2.13.0); those of `torch._C` are not.
-_OF_NN = frozenset(
-    f"torch.jit.{name}" for name in ("ScriptModule", "RecursiveScriptModule", "TopLevelTracedModule", "TracedModule")
-)
+_OF_NN = frozenset(f"torch.jit.{name}" for name in _MODULES)
 _PROGRAM = "`torch.export.ExportedProgram` for a program"
 _CALLABLE = "`torch.fx.GraphModule` for what `.module()` and `torch.export.load(...).module()` return"
 _NEITHER = "a module of `torch.compile` is a `torch.nn.Module`"
