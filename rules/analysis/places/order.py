@@ -37,7 +37,8 @@ def run_before(view: ModuleView, at: ast.AST) -> Iterator[ast.stmt]:
     while isinstance(statement, ast.stmt) and statement is not function:
         block = view.block(statement)
         yield from reversed(block[: block.index(statement)])
-        statement = view.parent(statement)
+        above = view.parent(statement)
+        statement = view.parent(above) if isinstance(above, ast.match_case) else above
 
 
 def has_surely_run(view: ModuleView, statement: ast.stmt, at: ast.AST) -> bool:

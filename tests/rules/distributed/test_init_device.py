@@ -543,6 +543,12 @@ def test_a_group_of_one_by_the_environment_works_on_gpu_0_as_ever(
     assert [finding.code for finding in found] == codes
 
 
+def test_the_environment_in_front_of_a_match_is_that_of_its_cases(tmp_path: Path) -> None:
+    code = "def setup(n):\n    os.environ['WORLD_SIZE'] = '1'\n    torch.cuda.set_device(0)\n    match n:\n        case 1:\n"
+    found, _ = findings(tmp_path, f"{code}            dist.init_process_group('nccl')\n")
+    assert found == []
+
+
 @pytest.mark.parametrize(
     ("code", "taken"),
     [
