@@ -32,6 +32,7 @@ RULE = Rule(
 )
 
 _NAMED_LOSS = lazy_pattern(r"(?:.*_)?(?:loss|err|cost)(?:e?s)?(?:_?[A-Z]|_\w+)?\d*|\w*[lL]oss")
+_OF_A_LOSS = lazy_pattern(r"(?:\w+_)?(?:loss|err|cost)(?:e?s)?\d*")
 _LOSSES = lazy_pattern(
     r"torch\.nn\.functional\.(?:\w+_loss|kl_div|(?:binary_)?cross_entropy(?:_with_logits)?)|torch\.nn\.\w+Loss"
 )
@@ -74,7 +75,7 @@ def _named(node: ast.expr) -> str:
     """What a variable, an attribute or an entry of a dictionary is called; an entry with no telling key as what holds it."""
     match node:
         case ast.Subscript(value=held, slice=ast.Constant(value=str(key))):
-            return key if _NAMED_LOSS.fullmatch(key) else _named(held)
+            return key if _OF_A_LOSS.fullmatch(key) else _named(held)
     return last_name(node)
 
 

@@ -31,7 +31,7 @@ _KEEPS_OUT = lazy_pattern(
 _MADE = lazy_pattern(r"(?<![\w-])torch(?:==|-(?=[^\n]*\.html))(?:\$?\{|\$)(?P<name>[A-Za-z_]\w*)\}?")
 _RELEASE = lazy_pattern(r"(\d+\.\d+(?:\.\d+)?)(?:\+\w+)?")
 _OF_TORCH = lazy_pattern(r"(?:\w+_)?(?:py)?torch(?:_?ver(?:sion)?s?)?", re.IGNORECASE)
-_IN_LIST = lazy_pattern(r"(?P<release>\d+\.\d+(?:\.\d+)?)\Z")
+_IN_LIST = lazy_pattern(r"(?P<release>\d+\.\d+(?:\.\d+)?)(?:\.\*|\+\w+)?\Z")
 _PIN_IN_LIST = lazy_pattern(r"(?<![\w-])torch(?:===?|~=|<=?)(?P<release>\d+\.\d+(?:\.\d+)?)")
 _OTHERS_READ = frozenset({"setup.py", "noxfile.py"})
 
@@ -109,15 +109,19 @@ def releases_of_sessions(view: ModuleView) -> list[VersionValue]:
         of_torch = _OF_TORCH.fullmatch(name) is not None
         if not (made or of_torch):
             continue
-        releases = []
-        for item in walk(listed):
+        releases: list[VersionValue] = []
+        for item in listed.elts:
             text = item.value if isinstance(item, ast.Constant) and isinstance(item.value, str) else ""
-            place = string_place(view.source, item) if isinstance(item, ast.expr) and text else None
+            place = string_place(view.source, item) if text else None
+            if text and not of_torch and "torch" not in text:
+                continue  # an entry without torch
             said = _IN_LIST.match(text) if of_torch else _PIN_IN_LIST.search(text)
-            if said is not None and place is not None:
-                start = place.start + said.start("release")
-                span = Span(start, start + len(said["release"]))
-                releases.append(VersionValue("torch", name, said["release"], span, listed=True))
+            if said is None or place is None:  # `latest`, a plain `torch`, what a name holds: any release
+                releases.clear()
+                break
+            start = place.start + said.start("release")
+            span = Span(start, start + len(said["release"]))
+            releases.append(VersionValue("torch", name, said["release"], span, listed=True))
         found += sorted(releases, key=lambda one: TorchVersion.parse(one.value))[-1:]
     return found
 

@@ -146,6 +146,15 @@ COPIED = "# Copied from another file, so that pip-compile can resolve it\ntorch=
             'import nox\n\n\n@nox.parametrize("torch", ["2.1", "2.10"])\ndef a(session, torch): ...\n',
             [("TL310", 4)],
         ),
+        *(
+            ("noxfile.py", f'import nox\n\n\n@nox.parametrize("{name}", {listed})\ndef a(session): ...\n', [])
+            for name, listed in (
+                ("torch", ["2.1", "2.15.0+cu130"]),
+                ("torch", ["2.1", "latest"]),
+                ("torch", ["2.1", "2.15.*"]),
+                ("deps", ["torch==2.1.0 torchvision==0.16.0", "torch"]),
+            )
+        ),
         (
             "noxfile.py",
             'import nox\n\nTORCH_VERSIONS = ("2.1", "2.15")\nWHAT = ["torch==1.9 numpy"]\n\n\n@nox.parametrize("a", ["torch==2.1 numpy", "torch==2.7"])\ndef a(session, a): ...\n',
