@@ -88,11 +88,10 @@ def test_computed_names_mean_what_the_program_around_them_can_import(tmp_path: P
     meets = [path for path in project.files if in_one_program(project, "v1/src/plain.py", path)]
     assert meets == ["pkg/a.py", "v1/src/model.py", "v1/src/plain.py", "v1/train.py"]
     assert in_one_program(project, "v2/src/model.py", "v2/train.py")
-    project = project.with_texts({"main.py": SourceText("import_module(name)\n")})
-    assert in_one_program(project, "main.py", "v2/src/model.py")
-    assert not in_one_program(project, "main.py", "examples/run.py")
-    project = project.with_texts({"examples/run.py": SourceText("import pkg.a\n")})
-    assert in_one_program(project, "main.py", "examples/run.py")
+    texts = {"main.py": "import_module(name)\n", "v2/train.py": "import sys\nsys.path.append(x)\nimport_module(name)\n"}
+    for name, text in texts.items():
+        other = project.with_texts({name: SourceText(text)})
+        assert in_one_program(other, name, "v1/src/plain.py") and in_one_program(other, name, "examples/run.py")
 
 
 def test_whether_a_name_is_imported_is_asked_of_what_a_file_says_now(tmp_path: Path) -> None:

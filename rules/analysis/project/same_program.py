@@ -25,6 +25,8 @@ _COMPUTING = tuple(
     "instantiate get_class get_method exec _target_ resolve_name walk_packages iter_modules find_spec exec_module load_module "
     "SourceFileLoader stevedore pluggy".split()
 )
+_BY_PATH = ("spec_from_file_location", "SourceFileLoader", "exec_module", "load_module", "runpy")
+_OF_PATH = ("sys.path", "addsitedir")
 _NAME = lazy_pattern(rb"(?:^|,)\s*([\w.]+)")
 _NOISE = lazy_pattern(rb"#[^\n]*|[()\\]")
 
@@ -60,50 +62,44 @@ def _importing_from(project: Project, folder: str) -> frozenset[str]:
     return frozenset(path for path, roots in computing.items() if _may_import(project, f"{folder}/".lstrip("/"), roots))
 
 
-def _importing_anything(project: Project) -> dict[str, frozenset[str]]:
-    """Files that import by computed names, and the folders that their programs import from; the project's is empty."""
+def _importing_anything(project: Project) -> dict[str, frozenset[str] | None]:
+    """Files that import by computed names, and the folders that their programs import from; the project's is empty.
+
+    None where it may be any: what loads a file by its path, and what changes the path or is started with another one.
+    """
     found = project.files_holding(*_COMPUTING, whole=True)
-    # A `setup.py` runs files that hold a version.
-    return {path: frozenset(_roots(project, path)) for path in found if path.rpartition("/")[2] != "setup.py"}
+    free = {*project.files_holding(*_BY_PATH, whole=True), *project.files_holding(*_OF_PATH)}
+    anywhere = bool(project.mentions("PYTHONPATH"))
+    computed: dict[str, frozenset[str] | None] = {}
+    for path in found:
+        if path.rpartition("/")[2] != "setup.py":  # which runs files that hold a version
+            loaders, roots = _loaded_by_name(project, path)
+            computed[path] = None if anywhere or not free.isdisjoint(loaders) else roots
+    return computed
 
 
-def _roots(project: Project, path: str) -> Iterator[str]:
-    """Folders on the path of programs that load a file by its name."""
-    found, pending = {path}, [path]
+def _loaded_by_name(project: Project, path: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The files of programs that load a file by its name, and the folders on their path."""
+    found, pending, roots = {path}, [path], set()
     while pending:
         one = pending.pop()
         folder, name = one.rpartition("/")[0], project.module_name(one)
-        depth = name.count(".") + (one.endswith("/__init__.py"))
-        yield from (folder, "/".join(folder.split("/")[: -depth or None]))
+        depth = name.count(".") + one.endswith("/__init__.py")
+        roots |= {folder, "/".join(folder.split("/")[: -depth or None])}
         new = _importing(project, one) - found
         found |= new
         pending += new
+    return frozenset(found), frozenset(roots)
 
 
-def _may_import(project: Project, path: str, roots: frozenset[str]) -> bool:
-    """Whether a program with such roots may find the files of the folder `path` by their names: below one of them, or installed.
-
-    What lies aside (examples, tests) is neither, unless it imports what the project is there for, as a plug-in does.
-    """
-    if any(root and path.startswith(f"{root}/") for root in roots):
+def _may_import(project: Project, path: str, roots: frozenset[str] | None) -> bool:
+    """Whether a program with such roots may find the files of the folder `path` by their names: below one of them, or installed."""
+    if roots is None or "" in roots or any(path.startswith(f"{root}/") for root in roots):
         return True
     packaging = packaging_of(project, path)
     around = packaging.rpartition("/")[0] if packaging is not None else ""
     inside = path.removeprefix(f"{around}/" if around else "")
-    if inside.partition("/")[0] in FOLDERS_ASIDE:
-        return "" in roots and path.removesuffix("/") in project.once(_looking_out)
-    return "" in roots or packaging is not None
-
-
-def _looking_out(project: Project) -> frozenset[str]:
-    """Folders of files that import what stands outside of the outermost folder around them."""
-    return frozenset(
-        importer.rpartition("/")[0]
-        for path, importers in project.once(_importers).items()
-        if not path.endswith(("conftest.py", "__init__.py"))
-        for importer in importers
-        if importer.partition("/")[0] != path.partition("/")[0]
-    )
+    return packaging is not None and inside.partition("/")[0] not in FOLDERS_ASIDE
 
 
 def _importers(project: Project) -> dict[str, frozenset[str]]:
@@ -200,7 +196,8 @@ def _meant(project: Project, tails: dict[str, list[str]], name: str, importer: s
         known = project.find_module(".".join(parts[:end]), importer)
         if known is not None:
             yield known
-            continue
+            if not anywhere:
+                continue
         tail = "/".join(parts[:end])
         found = [path for path in tails.get(parts[end - 1], ()) if f"/{_stem(path)}".endswith(f"/{tail}")]
         roots = {path: _stem(path)[: -len(tail)].rstrip("/") for path in found}

@@ -69,10 +69,13 @@ def first_compiler(project: Project) -> str | None:
 
 def first_trace(project: Project) -> str | None:
     """`path:line` of the first place in the project that traces."""
-    for path, record in sorted(project.records(scripting_uses.COLLECTOR).items()):
-        if record.traces:
-            return f"{path}:{min(record.traces)}"
-    return None
+    return next(traces(project), None)
+
+
+def traces(project: Project) -> Iterator[str]:
+    """`path:line` of the first place of each file that traces."""
+    records = sorted(project.records(scripting_uses.COLLECTOR).items())
+    return (f"{path}:{min(record.traces)}" for path, record in records if record.traces)
 
 
 def first_tracer(project: Project) -> str | None:

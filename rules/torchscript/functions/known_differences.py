@@ -6,17 +6,24 @@ The measurements: `scripted_operations` and its tests.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from torchlift.rules.torchscript.functions.value_kinds import is_dtype
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _LARGE = 2**31
+_FORMATS = frozenset(
+    f"torch.{name}"
+    for name in "strided sparse_coo contiguous_format channels_last channels_last_3d preserve_format".split()
+)
 _NUMBERED = frozenset({"torch.dtype", "torch.layout", "torch.memory_format"})
 _HANDS_ON = (ast.Return, ast.Tuple, ast.List, ast.Dict, ast.Assign, ast.AnnAssign, ast.IfExp, ast.NamedExpr)
+_OF_BOTH = frozenset("len zip enumerate list tuple reversed".split())
 _DRAWS = frozenset(
     """rand randn randint randperm rand_like randn_like randint_like bernoulli multinomial normal poisson binomial dropout
-    dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout gumbel_softmax rrelu""".split()
+    dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout gumbel_softmax rrelu uniform_ normal_
+    bernoulli_ random_ exponential_ log_normal_ cauchy_ geometric_""".split()
 )
 
 
@@ -131,6 +138,38 @@ def draws(node: ast.expr) -> bool:
     )
 
 
+def list_uses(view: ModuleView, function: ast.AST, lists: Iterable[ast.expr]) -> Iterator[str]:
+    """Clauses about what is done with values that are a list in TorchScript and a tuple in Python, where only one of them serves."""
+    for made in lists:
+        statement = view.parent(made)
+        targets = statement.targets if isinstance(statement, ast.Assign) and statement.value is made else []
+        names = {target.id for target in targets if isinstance(target, ast.Name)}
+        named = [child for child in walk(function) if isinstance(child, ast.Name) and child.id in names]
+        for use in [made, *named]:
+            if not _serves_both(view, use):
+                line = getattr(use, "lineno", 0)
+                yield f"what `{ast.unparse(made)}` gives is a list in TorchScript and a tuple in Python, which line {line} may notice"
+                break
+
+
+def _serves_both(view: ModuleView, use: ast.expr) -> bool:
+    """Whether a list and a tuple do the same in one place."""
+    parent = view.parent(use)
+    match parent:
+        case (
+            ast.Subscript(ctx=ast.Load()) | ast.Starred() | ast.For() | ast.comprehension() | ast.Return() | ast.Expr()
+        ):
+            return True
+        case ast.Assign(targets=targets):
+            return use in targets or not any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in targets)
+        case ast.Tuple():
+            return isinstance(parent.ctx, ast.Store) or isinstance(view.parent(parent), ast.Return)
+        case ast.Call(func=func):
+            known = view.certain_name(func).startswith("torch.") or getattr(func, "id", "") in _OF_BOTH
+            return known and use is not func
+    return False
+
+
 def of_whole(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
     """Clauses about what a function as a whole does otherwise."""
     if (line := shows_number(view, node)) is not None:
@@ -145,43 +184,85 @@ def of_whole(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> 
 
 
 def _unneeded_draw(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int | None:
-    """Line on which random numbers are drawn that nothing needs: TorchScript does not draw them, and later ones are others then."""
+    """Line on which random numbers are drawn that nothing may need: TorchScript does not draw them, and later ones are others then."""
     statements = [child for child in walk(node) if isinstance(child, ast.stmt) and child is not node]
-    bound = {one: names for one in statements if (names := _bound_only(one))}
+    given = {one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+    bound = {one: names for one in statements if (names := _bound_only(one)) and not names & given}
     needed = {name for one in statements if one not in bound for name in _loaded(one)}
     before = -1
     while before != len(needed):
         before = len(needed)
         needed |= {name for one, names in bound.items() if names & needed for name in _loaded(one)}
     for one in statements:
-        if one in bound:
-            if draws(one.value) and (not bound[one] & needed or _is_replaced(one, bound, statements)):  # type: ignore[attr-defined]
-                return one.lineno
-        elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) and not one.value.keywords:
-            called = one.value.func
-            if getattr(called, "attr", getattr(called, "id", "")) in _DRAWS:
-                return one.lineno
+        value = getattr(one, "value", None)
+        if not isinstance(value, ast.expr) or not draws(value):
+            continue
+        if one in bound and (not bound[one] <= needed or _is_replaced(one, bound, statements)):
+            return one.lineno
+        if isinstance(one, ast.Expr) and isinstance(value, ast.Call) and _only_gives(value):
+            return one.lineno
+        if any(_takes_part(part) for part in walk(value)) or _is_display(value):
+            return one.lineno
     return None
 
 
+def _takes_part(node: ast.AST) -> bool:
+    """Whether one of several values is taken, and random numbers are drawn for each."""
+    return isinstance(node, ast.Subscript) and _is_display(node.value)
+
+
+def _is_display(node: ast.expr) -> bool:
+    return isinstance(node, (ast.Tuple, ast.List)) and any(map(_draws_itself, node.elts))
+
+
+def _draws_itself(node: ast.expr) -> bool:
+    called = node.func if isinstance(node, ast.Call) else None
+    return getattr(called, "attr", getattr(called, "id", "")) in _DRAWS
+
+
+def _only_gives(call: ast.Call) -> bool:
+    """Whether a call, or the last of a chain of methods, draws and changes nothing that has a name."""
+    if any(keyword.arg in {"out", "inplace"} for keyword in call.keywords):
+        return False
+    inner: ast.expr = call
+    while isinstance(inner, ast.Call) and not _draws_itself(inner):
+        inner = inner.func.value if isinstance(inner.func, ast.Attribute) else inner.func
+    fresh = not isinstance(inner, ast.Call) or not _changed_name(inner)
+    return isinstance(inner, ast.Call) and fresh
+
+
+def _changed_name(call: ast.Call) -> bool:
+    """Whether a method changes what has a name."""
+    func = call.func
+    return isinstance(func, ast.Attribute) and func.attr.endswith("_") and not isinstance(func.value, ast.Call)
+
+
 def _bound_only(statement: ast.stmt) -> frozenset[str]:
-    """Names that a statement binds; empty where it does something else."""
-    if not isinstance(statement, ast.Assign) or changes(statement.value):
+    """Names that a statement binds, or adds to; empty where it does something else."""
+    value = getattr(statement, "value", None)
+    match statement:
+        case ast.Assign(targets=given):
+            targets = given
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            targets = [target]
+        case _:
+            return frozenset()
+    if not isinstance(value, ast.expr) or any(
+        _changed_name(child) for child in walk(value) if isinstance(child, ast.Call)
+    ):
         return frozenset()
-    parts = [e for target in statement.targets for e in (target.elts if isinstance(target, ast.Tuple) else [target])]
-    return frozenset(part.id for part in parts if isinstance(part, ast.Name)) if _are_names(parts) else frozenset()
-
-
-def _are_names(parts: list[ast.expr]) -> bool:
-    return all(isinstance(part, ast.Name) for part in parts)
+    parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
+    return frozenset(names) if len(names) == len(parts) else frozenset()
 
 
 def _loaded(statement: ast.stmt) -> frozenset[str]:
     """Names that a statement reads itself, and not in the statements below it; what it changes in place is read."""
     inner = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
     names = (child for part in inner for child in walk(part) if isinstance(child, ast.Name))
-    kept = isinstance(statement, (ast.AugAssign, ast.AnnAssign))
-    return frozenset(name.id for name in names if kept or isinstance(name.ctx, ast.Load))
+    return frozenset(
+        name.id for name in names if isinstance(name.ctx, ast.Load) or isinstance(statement, ast.AugAssign)
+    )
 
 
 def _is_replaced(one: ast.stmt, bound: dict[ast.stmt, frozenset[str]], statements: list[ast.stmt]) -> bool:
@@ -213,7 +294,7 @@ def shows_number(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef)
     }
     for child in (part for statement in node.body for part in walk(statement)):
         match child:
-            case ast.Return(value=ast.Attribute(attr="dtype" | "layout")):
+            case ast.Return(value=ast.expr() as value) if _gives_number(view, value):
                 return child.lineno
             case ast.Name(id=name, ctx=ast.Load()) if name in given:
                 parent = view.parent(child)
@@ -223,3 +304,20 @@ def shows_number(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef)
                 if not asked and not isinstance(parent, (ast.keyword, ast.Call)):
                     return child.lineno
     return None
+
+
+def _gives_number(view: ModuleView, node: ast.expr) -> bool:
+    """Whether a dtype, a layout or a memory format is, or is part of, a value."""
+    match node:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Dict(values=parts):
+            return any(_gives_number(view, part) for part in parts)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _gives_number(view, body) or _gives_number(view, orelse)
+        case ast.Name():
+            bound = view.definition(node)
+            value = bound.value if bound is not None and bound.kind == "assign" else None
+            return value is not None and not isinstance(value, ast.Name) and _gives_number(view, value)
+        case ast.Attribute(attr=attr):
+            name = view.certain_name(node)
+            return (attr in {"dtype", "layout"} and not name) or is_dtype(name) or name in _FORMATS
+    return False

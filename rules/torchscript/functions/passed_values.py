@@ -32,6 +32,7 @@ _FLOAT_CALLS = frozenset(
 _FLOATS = frozenset(f"{module}.{name}" for module in ("math", "numpy", "torch") for name in ("pi", "e", "inf", "nan"))
 _REDUCED = frozenset("max min sum mean prod argmax argmin median amax amin".split())
 _CONTAINER = lazy_pattern(r"\b(?:[Ll]ist|[Dd]ict)\b")
+_TENSORS = lazy_pattern(r"(?:typing\.)?[Ll]ist\[(?:torch\.)?Tensor\]")
 _CLASS = lazy_pattern(r"(?!(?:bool|str|int|float|(?:torch\.)?(?:Tensor|dtype|device|Size))$)\w+(?:\.\w+)*")
 
 Call = tuple[ModuleView, ast.Call]
@@ -83,7 +84,7 @@ def passed_doubts(
             doubts.append(f"{place} passes a tensor for `{name}` of `{node.name}`, which scripting turned into an int")
         container = _CONTAINER.search(written) is not None
         if (container or _CLASS.fullmatch(written.strip("\"'"))) and (
-            line := _changed(node, name, attributes_only=not container, tensors="Tensor" in written)
+            line := _changed(node, name, attributes_only=not container, tensors=_TENSORS.fullmatch(written) is not None)
         ) is not None:
             doubts.append(f"line {line} changes `{name}` of `{node.name}`, of which scripting passed a copy")
         elif (clause := list_doubt(view, node, name, values, project, written=written, unseen=unseen)) is not None:
@@ -213,10 +214,15 @@ def _mentions_torch(view: ModuleView, node: ast.Call) -> bool:
 def _changed(node: FunctionNode, name: str, *, attributes_only: bool, tensors: bool) -> int | None:
     """Line on which a function changes the container that a parameter holds or hands it out, or sets an attribute of it.
 
-    What is added to one of its `tensors` changes that in place, in a copy of the container as well.
+    What is added to one of the `tensors` of a list changes that in place, in a copy of the list as well.
     """
     same = {name}
-    added = {one.target for one in walk(node) if tensors and isinstance(one, ast.AugAssign)}
+    added = {
+        one.target
+        for one in walk(node)
+        if tensors and isinstance(one, ast.AugAssign) and isinstance(one.op, (ast.Add, ast.Sub, ast.Mult, ast.Div))
+        if isinstance(one.target, ast.Subscript) and isinstance(one.target.value, ast.Name)
+    }
     for child in walk(node):
         match child:
             case ast.Attribute(ctx=ast.Store()) if _root(child) in same:

@@ -45,6 +45,10 @@ _LOOKUPS = frozenset({"embedding", "embedding_bag"})  # run on torch 2.13.0, 202
 _QUESTIONS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing"})
 # Other results in half precision, other gradients.
 _DIFFERENT = frozenset({"addmm", "std", "type_as"})
+_MAY_RAISE = frozenset(
+    f"math.{name}"
+    for name in "pow acos asin acosh atanh sin cos tan sinh cosh gamma lgamma log2 log10 log1p expm1 fmod ldexp factorial".split()
+)
 # A list in TorchScript, a tuple in Python, and read no further.
 _SPLITS = frozenset("split split_with_sizes tensor_split hsplit vsplit dsplit meshgrid broadcast_tensors".split())
 # Functions that do the same with an int as with a float of the same value.
@@ -76,18 +80,8 @@ class CallReader(ExpressionReader):
         resolution = self.view.resolve(node.func)
         if isinstance(node.func, ast.Name) and resolution is None and node.func.id not in self.kinds:
             return self._builtin(node, node.func.id)
-        if name in MATH_FUNCTIONS:
-            if len(node.args) == 1 and not node.keywords and self.kind(node.args[0]) in NUMBERS | {"unknown"}:
-                if not isinstance(node.args[0], (ast.Constant, ast.BinOp)) or _names(node.args[0]):
-                    self.size(node)
-                argument = self.range(node.args[0])
-                if argument is None or applied(name, argument) is None:
-                    raise Differs(
-                        f"`{self.text(node)}` may have no value in Python (for zero, a negative or a large number) where a "
-                        "scripted function goes on"
-                    )
-                return MATH_FUNCTIONS[name]
-            raise NotRead(f"`{self.text(node)}` was not compared with what TorchScript makes of it")
+        if name in MATH_FUNCTIONS or name in _MAY_RAISE:
+            return self._mathematics(node, name)
         if name.startswith("torch."):
             last = name.rpartition(".")[2]
             known = name in FUNCTIONS or name in {f"torch.{other}" for other in SEQUENCES | PAIRS}
@@ -99,6 +93,7 @@ class CallReader(ExpressionReader):
                 )
             if self.known_only and (last in _SPLITS or (last == "where" and len(node.args) == 1)):
                 self.parts(node)
+                self.lists.append(node)
                 return "tensors"
             if last in _FACTORIES:
                 values = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -123,6 +118,26 @@ class CallReader(ExpressionReader):
         if isinstance(node.func, ast.Attribute):
             return self._method(node, node.func)
         raise NotRead(f"`{self.text(node.func)}` was not compared with what TorchScript makes of it")
+
+    def _mathematics(self, node: ast.Call, name: str) -> str:
+        """The result of a function of `math` that is no value for every number."""
+        if name in _MAY_RAISE and any(self.range(argument) is None for argument in node.args):
+            self.parts(node)
+            raise Differs(
+                f"`{self.text(node)}` may have no value in Python, or a larger one, where a scripted function goes on"
+            )
+        read = name in MATH_FUNCTIONS and len(node.args) == 1 and not node.keywords
+        if read and self.kind(node.args[0]) in NUMBERS | {"unknown"}:
+            if not isinstance(node.args[0], (ast.Constant, ast.BinOp)) or _names(node.args[0]):
+                self.size(node)
+            argument = self.range(node.args[0])
+            if argument is None or applied(name, argument) is None:
+                raise Differs(
+                    f"`{self.text(node)}` may have no value in Python (for zero, a negative or a large number) where a "
+                    "scripted function goes on"
+                )
+            return MATH_FUNCTIONS[name]
+        raise NotRead(f"`{self.text(node)}` was not compared with what TorchScript makes of it")
 
     def _take_numbers(self, node: ast.Call) -> None:
         """Note numbers that a call gets where it may make a difference whether they are ints."""
@@ -172,6 +187,7 @@ class CallReader(ExpressionReader):
         if base in TENSORS:
             if self.known_only and name in _SPLITS:
                 self.parts(node)
+                self.lists.append(node)
                 return "tensors"
             if name in SIZES:
                 if any(self.kind(argument) != "int" for argument in node.args) or node.keywords:
@@ -220,6 +236,7 @@ class CallReader(ExpressionReader):
         if "str" in kinds and name != "einsum":
             raise NotRead(f"`{name}` gets a text")
         if name in SEQUENCES:
+            self.lists.append(node)
             return "tensors"
         if name in PAIRS_WITH_DIMENSION:
             return "pair" if dimension or (kinds and kinds[0] == "int") else "tensor"

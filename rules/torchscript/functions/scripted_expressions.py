@@ -95,6 +95,7 @@ class ExpressionReader(ABC):
     ) -> None:
         self.known_only = known_only
         self._read: dict[ast.expr, str] = {}
+        self.lists: list[ast.Call] = []  # give a list in TorchScript, and a tuple in Python
         self.view = view
         self.node = node
         self.project = project

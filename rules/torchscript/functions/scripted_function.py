@@ -13,7 +13,7 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.order import leaves
 from torchlift.rules.analysis.values.number_ranges import COUNT, SIZE, Range, asserted, combined, steps
 from torchlift.rules.analysis.values.type_comments import comment_types
-from torchlift.rules.torchscript.functions.known_differences import may_wrap, of_whole
+from torchlift.rules.torchscript.functions.known_differences import list_uses, may_wrap, of_whole
 from torchlift.rules.torchscript.functions.script_only_methods import script_only_methods
 from torchlift.rules.torchscript.functions.scripted_calls import CallReader
 from torchlift.rules.torchscript.functions.scripted_expressions import (
@@ -114,7 +114,7 @@ def _read(
     if not known_only:
         facts.doubts += tensor_parameters(view, node, method=own is not None)
     reader.block(node.body)
-    facts.doubts += of_whole(view, node) if known_only else _unused(node)
+    facts.doubts += (*of_whole(view, node), *list_uses(view, node, reader.lists)) if known_only else _unused(node)
     facts.fails += script_only_methods(view, node)
     results = set(reader.results)
     facts.result = results.pop() if len(results) == 1 else "tensor" if results == TENSORS else None
@@ -215,7 +215,7 @@ class _Body(CallReader):
             case ast.For(target=ast.Name() as target):
                 self._for(node, target)
             case ast.Assert() | ast.Raise():
-                if isinstance(node, ast.Assert) and (held := asserted(node.test)) is not None:
+                if isinstance(node, ast.Assert) and not self.loops and (held := asserted(node.test)) is not None:
                     self._bound(*held)
                 self.facts.raises = self.facts.raises or node.lineno
                 raise NotRead(
@@ -234,7 +234,7 @@ class _Body(CallReader):
         kind = self.kind(value)
         if kind == "float":
             self.reached(value, value)
-        if kind in {"shape", "tensors"} or (self.known_only and is_dict_view(value)):
+        if kind in {"shape", "tensors"} or (self.known_only and is_dict_view(self.view, value)):
             self.facts.sequence = self.facts.sequence or value.lineno
         if kind == "unknown":
             return kind

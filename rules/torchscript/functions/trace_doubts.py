@@ -6,10 +6,11 @@ import ast
 
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
+from torchlift.rules.analysis.places.possible_callers import Step, called_where, step_from
 from torchlift.rules.analysis.project.same_program import in_one_program
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.compiled_context import symbolic_trace
-from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer, library_tracers
+from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer, library_tracers, traces
 from torchlift.rules.torchscript.compilers.scripting_roots import traced_by
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.modules.data_branches import data_branch
@@ -77,10 +78,20 @@ def trace_doubts(
 
 
 def tracer_of(project: Project, view: ModuleView, node: ast.stmt) -> str | None:
-    """The place that traces a function or class, or may; a file that has a library do so, in a program with it."""
-    if first_tracer(project) is None:
-        return None
-    reach = traced_by(project, view.path, ((view.path, node.lineno),))
+    """The place that traces a function or class, or may, in a program with it; a file that has a library do so."""
+    reach = traced_by(project, view.path, ((view.path, node.lineno),)) if first_tracer(project) is not None else None
     if reach is not None:
         return reach.root
-    return next((path for path in library_tracers(project) if in_one_program(project, view.path, path)), None)
+    places = [*traces(project), *library_tracers(project)]
+    near = (one for one in places if in_one_program(project, view.path, one.rpartition(":")[0] or one))
+    place = next(near, None)
+    handed = place is not None and called_where(view, node, project, _nowhere, _step) is not None
+    return place if handed else None
+
+
+def _step(project: Project, name: str) -> Step:
+    return step_from(project, name, _nowhere)
+
+
+def _nowhere(_view: ModuleView, _node: ast.AST) -> bool:
+    return False

@@ -74,8 +74,10 @@ def is_tensor_annotation(view: ModuleView, node: ast.expr) -> bool:
     return view.certain_name(node) == "torch.Tensor"
 
 
-def is_dict_view(node: ast.expr) -> bool:
+def is_dict_view(view: ModuleView, node: ast.expr) -> bool:
     """Whether an expression gives keys, values or items, which are a list in TorchScript."""
+    bound = view.definition(node) if isinstance(node, ast.Name) else None
+    node = bound.value if bound is not None and bound.kind == "assign" and bound.value is not None else node
     asked = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
     return asked in {"keys", "values", "items"}
 

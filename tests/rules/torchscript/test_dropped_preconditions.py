@@ -269,3 +269,18 @@ def test_a_function_of_the_same_name_in_another_file_is_another_one(inside: bool
     (finding,) = findings(tmp_path, files, "TL102")
     assert (finding.safety is Safety.SAFE) == safe
     assert safe or "a.py:12 may run it under autocast" in (finding.help or "")
+
+
+_CLIP = "import torch\n\n\n@torch.jit.script\ndef clip(x):\n    if x.sum() > 0:\n        return x\n    return -x\n"
+_HANDED = {
+    "a list of functions": "HOOKS = list()\nHOOKS.append(clip)\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        for hook in HOOKS:\n            x = hook(x)\n        return x\n",
+    "a name that is computed": "class Net(torch.nn.Module):\n    def forward(self, x):\n        return globals()['clip'](x)\n",
+}
+
+
+@pytest.mark.parametrize("net", _HANDED.values(), ids=_HANDED)
+def test_a_function_that_is_handed_on_may_be_traced_in_a_program_that_traces(net: str, tmp_path: Path) -> None:
+    trace = "import torch\n\nfrom net import Net\n\ntorch.jit.trace(Net(), torch.ones(2))\n"
+    files = {"a.py": _CLIP, "net.py": f"import torch\n\nfrom a import clip\n\n{net}", "main.py": trace}
+    (finding,) = [found for found in findings(tmp_path, files, "TL102") if found.path == "a.py"]
+    assert finding.safety is not Safety.SAFE

@@ -214,6 +214,20 @@ _ANSWERS = {
     "a split by its name": ("y = torch.split(x, 1)\n    return y", False),
     "indices": ("return torch.where(x > 0)", False),
     "a shape beside a number": ("return x.shape[0], x.shape[:1]", False),
+    "numbers that an annotated name holds": ("n: torch.Tensor = torch.rand(2)\n    return torch.rand(2)", False),
+    "a statement that draws with a keyword": ("torch.rand(2, dtype=x.dtype)\n    return torch.rand(2)", False),
+    "a statement that draws and converts": ("torch.rand(2).to(x)\n    return torch.rand(2)", False),
+    "numbers added to what nothing needs": ("n = x * 2\n    n += torch.rand(2)\n    return torch.rand(2)", False),
+    "one of two that nothing needs": ("a, b = torch.rand(2), x\n    return b + torch.rand(2)", False),
+    "one of a pair": ("return x + (torch.rand(2), torch.rand(2))[1]", False),
+    "numbers in place of what nothing needs": ("n = torch.empty(2).normal_()\n    return torch.rand(2)", False),
+    "numbers that are stacked": ("return torch.stack([torch.rand(2), torch.rand(2)]) + x", True),
+    "a split that gets longer": ("y = x.split(1)\n    y += [x]\n    return y[0]", None),
+    "a split that is compared": ("y = x.split(1)\n    return y[0] if isinstance(y, list) else x", False),
+    "a split that is joined": ("y = x.split(1)\n    return torch.cat(y) + y[0] + len(y)", True),
+    "a dtype beside the result": ("return x, x.dtype", False),
+    "a dtype by a name": ("d = x.dtype\n    return x, d", False),
+    "a memory format": ("return x, torch.channels_last", False),
     "several products": ("y = x.outer(x)\n    return y.mm(y) + y.mm(y + 1) + y.mm(y + 2) + y.mm(y + 3)", None),
 }
 _BOTH = """
@@ -233,12 +247,17 @@ def test_an_answer_is_another_only_where_a_finding_says_so(
 ) -> None:
     plain = HEAD + f"def f(x: torch.Tensor):\n    {body}\n"
     assert (finding_of(tmp_path, plain).safety is Safety.SAFE) == bool(same)
-    if same is not None:  # how matrices round is the processor's
+    if same is not None:  # one fails, and how matrices round is the processor's
         assert torch_programs.run(tmp_path, {"a.py": plain}, _BOTH) == ["bool", same]
 
 
 _PARTS = {
     "a divisor that is held above zero": ("assert n > 0\n    return x * (1.0 / n)", "n: float", True),
+    "a divisor that is held above zero in a loop": (
+        "while bool(x.sum() > 100):\n        assert n > 0\n        x = x / 2\n    return x * (1.0 / n)",
+        "n: float",
+        False,
+    ),
     "a divisor that may be zero": ("assert n >= 0\n    return x * (1.0 / n)", "n: float", False),
     "an optional number": ("if n is not None:\n        return x * n\n    return x", "n: Optional[float] = None", False),
     "a number of several": ("return x * n[0]", "n: List[float]", False),
@@ -290,3 +309,20 @@ def test_what_a_module_does_otherwise_counts_where_scripting_compiled_it(
     code = f"{HEAD}class Net(torch.nn.Module):\n    {methods}\n\n\nnet = torch.jit.script(Net())\nprint(net(torch.ones(2)))\n"
     (finding,) = all_findings(analyse_files(tmp_path, {"a.py": code}, codes=frozenset({"TL102"}), torchscript=DROP))
     assert (finding.safety is Safety.SAFE) == safe
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "safe"),
+    [
+        ("List[torch.Tensor]", "d[0] += x", True),
+        ("List[torch.Tensor]", "d[0] **= 2", False),
+        ("Dict[str, torch.Tensor]", "d['a'] += x", False),
+        ("List[List[torch.Tensor]]", "d[0] += [x]", False),
+        ("List[Dict[str, torch.Tensor]]", "d[0]['a'] += x", False),
+    ],
+)
+def test_what_is_added_in_a_container_reaches_the_callers_where_it_is_a_list_of_tensors(
+    kind: str, change: str, safe: bool, tmp_path: Path
+) -> None:
+    plain = f"from typing import Dict, List\n\n{HEAD}def f(x: torch.Tensor, d: {kind}):\n    {change}\n    return x\n"
+    assert ("passed a copy" in (finding_of(tmp_path, plain).help or "")) != safe
