@@ -80,7 +80,8 @@ def _importing_anything(project: Project) -> dict[str, frozenset[str] | None]:
 
 def _loaded_by_name(project: Project, path: str) -> tuple[frozenset[str], frozenset[str]]:
     """The files of programs that load a file by its name, and the folders on their path."""
-    found, pending, roots = {path}, [path], set()
+    found, pending = {path}, [path]
+    roots: set[str] = set()
     while pending:
         one = pending.pop()
         folder, name = one.rpartition("/")[0], project.module_name(one)
