@@ -204,8 +204,9 @@ def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, s
         return
     release, build, whose = installed
     cuda = cuda_of(build)
-    if cuda is not None and cuda[0] == image.cuda[0] and line_of(release) < target_line(settings.target):
-        yield from _left_behind(view, image, target_line(settings.target), compiled=compiled)
+    target = target_line(settings.target)
+    if cuda is not None and cuda[0] == image.cuda[0] and (line_of(release) < target or target not in lines_of(build)):
+        yield from _left_behind(view, image, target, compiled=compiled)
     if cuda is None or cuda[0] == image.cuda[0]:
         return
     yield Finding(

@@ -73,7 +73,7 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
         r"|(?:requirements?|constraints?|reqs)/[^/]+\.(?:txt|in)"
         r"|(?:[^/]*[-_.])?(?:env(?:ironment)?|conda|packages|pip|freeze|spec[-_]?(?:file|list)|deps|dependencies)(?:[-_.][^/]*)?\.txt",
     ),
-    ("toml", r"(?:pyproject|uv|pixi|tox|hatch)\.toml|Pipfile"),
+    ("toml", r"(?:pyproject(?:[-_.][\w.-]+)?|uv|pixi|tox|hatch)\.toml|Pipfile"),
     ("ini", r"setup\.cfg|tox\.ini"),
     ("cmake", r"CMakeLists\.txt|.+\.cmake"),
     # A list of changes names old releases for ever.

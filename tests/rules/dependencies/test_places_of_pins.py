@@ -127,6 +127,12 @@ COPIED = "# Copied from another file, so that pip-compile can resolve it\ntorch=
             '[project]\nname = "a"\nrequires-python = "==3.10.11"\ndependencies = ["torch"]\n',
             [("TL307", 3)],
         ),
+        (
+            "Dockerfile",
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu24.04\nRUN pip install torch --index-url https://download.pytorch.org/whl/cu118\n",
+            [("TL301", 2), ("TL302", 1)],
+        ),
+        ("pyproject-gpu.toml", '[project]\nname = "a"\ndependencies = ["torch==2.3.1"]\n', [("TL309", 3)]),
         ("mkdocs.yml", "extra:\n  pytorch_version: 1.13\n", []),
         ("env.txt", "# platform: linux-64\npytorch=1.11.0=py3.8_cuda11.3_cudnn8.2.0_0\n", [("TL309", 2)]),
         (
