@@ -72,6 +72,7 @@ RULE = Rule(
 _EXPECTED = lazy_pattern(r"\bassert|\bexpect|\bgrep\b|(?<!\w)==(?!\d)", re.IGNORECASE)
 
 _IN_CODE = lazy_pattern(r"download\.pytorch\.org/whl/(cu\d{2,3})(?!\d)")
+_TORCH = lazy_pattern(r"(?<!download\.py)torch", re.IGNORECASE)
 _LTS_PAGE = lazy_pattern(r"download\.pytorch\.org/whl/lts/([\d.]+)/torch_lts")
 
 
@@ -168,8 +169,8 @@ def _in_set(
     groups = groups_of(view.path, item.pins, settings, project)
     for build, span in builds_in(item).items():
         problem = problem_of(build, wanted, settings)
-        if problem is None or (item.pins and all(map(is_bound, item.pins))):
-            continue  # what is made for one torch goes with that torch
+        if problem is None or _goes_with_another(view, item):
+            continue
         moved = move(view, item, settings, project)
         if moved.fix is None and problem.severity is Severity.ERROR and settings.machine is None:
             repaired = repair(view, item, settings, project)
@@ -182,6 +183,12 @@ def _in_set(
                 "Not rewritten: the index is named elsewhere in this file, and both change together."
             )
         yield finding
+
+
+def _goes_with_another(view: TextView, item: PinSet) -> bool:
+    """Whether all that an index is for is made for one torch, of which the rest of the file speaks: the index goes with that torch."""
+    rest = view.code[: item.span.start] + view.code[item.span.end :]
+    return bool(item.pins) and all(map(is_bound, item.pins)) and _TORCH.search(rest) is not None
 
 
 def _stable_page(view: TextView, item: PinSet, settings: Settings) -> Iterator[Finding]:

@@ -213,9 +213,17 @@ def test_every_name_with_autocast_in_it_is_a_doubt_about_a_capture(line: str, to
 
 
 @pytest.mark.parametrize(
-    ("package", "told"),
-    [("xformers==0.0.23.post1", False), ("xformers==0.0.23.post1 torch==2.1.2", True), ("torchmetrics", True)],
+    ("before", "package", "told"),
+    [
+        ("case $PYTORCH_VERSION in 2.1.2)\n", "xformers==0.0.23.post1", False),
+        ("pip install torch==2.1.2\n", "xformers==0.0.23.post1", False),
+        ("ls\n", "xformers==0.0.23.post1", True),
+        ("ls\n", "xformers==0.0.23.post1 torch==2.1.2", True),
+        ("import torch\n", "torchmetrics", True),
+    ],
 )
-def test_the_index_of_what_is_made_for_one_torch_goes_with_that_torch(package: str, told: bool, tmp_path: Path) -> None:
-    text = f"pip install {package} --index-url https://download.pytorch.org/whl/cu118\n"
+def test_the_index_of_what_is_made_for_one_torch_goes_with_that_torch(
+    before: str, package: str, told: bool, tmp_path: Path
+) -> None:
+    text = f"{before}pip install {package} --index-url https://download.pytorch.org/whl/cu118\n"
     assert ("TL301" in {item.code for item in all_findings(analyse_files(tmp_path, {"a.sh": text}))}) == told

@@ -156,12 +156,13 @@ def _serves_both(view: ModuleView, use: ast.expr) -> bool:
     """Whether a list and a tuple do the same in one place."""
     parent = view.parent(use)
     match parent:
-        case (
-            ast.Subscript(ctx=ast.Load()) | ast.Starred() | ast.For() | ast.comprehension() | ast.Return() | ast.Expr()
-        ):
+        case ast.Subscript(ctx=ast.Load(), slice=index):
+            return not isinstance(index, ast.Slice)
+        case ast.Starred() | ast.For() | ast.comprehension() | ast.Return() | ast.Expr():
             return True
         case ast.Assign(targets=targets):
-            return use in targets or not any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in targets)
+            kept = (ast.Tuple, ast.List) if isinstance(use, ast.Name) else (ast.Tuple, ast.List, ast.Name)
+            return use in targets or all(isinstance(target, kept) for target in targets)
         case ast.Tuple():
             return isinstance(parent.ctx, ast.Store) or isinstance(view.parent(parent), ast.Return)
         case ast.Call(func=func):

@@ -224,6 +224,12 @@ _ANSWERS = {
     "numbers that are stacked": ("return torch.stack([torch.rand(2), torch.rand(2)]) + x", True),
     "a split that gets longer": ("y = x.split(1)\n    y += [x]\n    return y[0]", None),
     "a split that is compared": ("y = x.split(1)\n    return y[0] if isinstance(y, list) else x", False),
+    "a slice of a split that gets longer": ("y = x.split(1)[1:]\n    y.append(x)\n    return y[0]", None),
+    "another name of a split that gets longer": (
+        "y = x.split(1)\n    z = y\n    z.insert(0, x)\n    return z[0]",
+        None,
+    ),
+    "a split that is taken apart": ("y = x.split(1)\n    a, b = y\n    return a + b", True),
     "a split that is joined": ("y = x.split(1)\n    return torch.cat(y) + y[0] + len(y)", True),
     "a dtype beside the result": ("return x, x.dtype", False),
     "a dtype by a name": ("d = x.dtype\n    return x, d", False),
