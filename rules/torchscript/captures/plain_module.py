@@ -28,9 +28,9 @@ from torchlift.rules.torchscript.captures.scripting_option import idle_options, 
 from torchlift.rules.torchscript.compilers.compiled_context import autocast_doubt
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.function_uses import call_doubt
+from torchlift.rules.torchscript.functions.scripting_differences import scripting_differences
 from torchlift.rules.torchscript.modules.captured_module import CapturedModule, read_captured_module
 from torchlift.rules.torchscript.modules.scripted_module import ScriptedModule, read_scripted_module
-from torchlift.rules.torchscript.modules.scripting_differences import scripting_differences
 from torchlift.rules.torchscript.modules.submodule_walks import parts_of
 from torchlift.rules.torchscript.modules.tracing_differences import frozen_parts, tracing_differences
 from torchlift.rules.torchscript.proofs.recorded_capture import (

@@ -13,7 +13,7 @@ import ast
 from torchlift.project import Project
 from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.analysis.values.value_of import definition_of
-from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, parameter_kind
+from torchlift.rules.torchscript.facts.value_kinds import NUMBERS, parameter_kind
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchlift.rules.torchscript.functions.value_kinds import is_dtype
+from torchlift.rules.torchscript.facts.value_kinds import is_dtype
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 

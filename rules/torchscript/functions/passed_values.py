@@ -17,9 +17,9 @@ from torchlift.rules.analysis.values.parameter_values import defaults_of, named_
 from torchlift.rules.analysis.values.self_attributes import self_attribute, stored_on_self
 from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.analysis.values.value_of import MOST_STEPS
+from torchlift.rules.torchscript.facts.value_kinds import is_tensor_annotation
 from torchlift.rules.torchscript.functions.list_parameters import list_doubt
 from torchlift.rules.torchscript.functions.scripted_expressions import FunctionNode
-from torchlift.rules.torchscript.functions.value_kinds import is_tensor_annotation
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 

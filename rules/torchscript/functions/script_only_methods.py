@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 
+from torchlift.rules.torchscript.facts.value_kinds import is_tensor_annotation
 from torchlift.rules.torchscript.functions.scripted_expressions import FunctionNode
-from torchlift.rules.torchscript.functions.value_kinds import is_tensor_annotation
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 

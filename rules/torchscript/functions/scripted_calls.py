@@ -27,6 +27,7 @@ from torchlift.rules.torchscript.facts.scripted_operations import (
     SIZES,
     SWITCHES,
 )
+from torchlift.rules.torchscript.facts.value_kinds import NUMBERS, TENSORS, is_dtype, parameter_kind
 from torchlift.rules.torchscript.functions.known_differences import leaves
 from torchlift.rules.torchscript.functions.scripted_expressions import (
     Differs,
@@ -34,7 +35,6 @@ from torchlift.rules.torchscript.functions.scripted_expressions import (
     FunctionFacts,
     NotRead,
 )
-from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_dtype, parameter_kind
 from torchlift.view import ModuleView
 from torchlift.view.last_name import last_name
 from torchlift.view.walk import walk

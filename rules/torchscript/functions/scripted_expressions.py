@@ -15,8 +15,9 @@ from dataclasses import field
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.values.number_ranges import Range, combined, range_of
+from torchlift.rules.torchscript.facts import value_kinds
 from torchlift.rules.torchscript.facts.scripted_operations import ATTRIBUTES, MATH_CONSTANTS
-from torchlift.rules.torchscript.functions import value_kinds
+from torchlift.rules.torchscript.facts.value_kinds import NUMBERS, TENSORS, is_dtype
 from torchlift.rules.torchscript.functions.known_differences import (
     changes,
     draws,
@@ -26,7 +27,6 @@ from torchlift.rules.torchscript.functions.known_differences import (
     is_rebound,
     may_wrap,
 )
-from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_dtype
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 

@@ -13,6 +13,13 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.order import leaves
 from torchlift.rules.analysis.values.number_ranges import COUNT, SIZE, Range, asserted, combined, steps
 from torchlift.rules.analysis.values.type_comments import comment_types
+from torchlift.rules.torchscript.facts.value_kinds import (
+    NUMBERS,
+    TENSORS,
+    is_dict_view,
+    is_tensor_annotation,
+    shown,
+)
 from torchlift.rules.torchscript.functions.known_differences import list_uses, may_wrap, of_whole
 from torchlift.rules.torchscript.functions.script_only_methods import script_only_methods
 from torchlift.rules.torchscript.functions.scripted_calls import CallReader
@@ -21,13 +28,6 @@ from torchlift.rules.torchscript.functions.scripted_expressions import (
     FunctionFacts,
     FunctionNode,
     NotRead,
-)
-from torchlift.rules.torchscript.functions.value_kinds import (
-    NUMBERS,
-    TENSORS,
-    is_dict_view,
-    is_tensor_annotation,
-    shown,
 )
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk

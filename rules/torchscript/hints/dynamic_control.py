@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.torchscript.functions.value_kinds import plain_parameters
+from torchlift.rules.torchscript.facts.value_kinds import plain_parameters
 from torchlift.view.walk import walk
 
 _SIZES = frozenset({"shape", "size", "numel", "nelement", "sym_size"})

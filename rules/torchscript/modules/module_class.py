@@ -18,7 +18,7 @@ from torchlift.rules.torchscript.facts.trusted_operations import (
     STATEFUL_LAYERS,
     STATELESS_LAYERS,
 )
-from torchlift.rules.torchscript.functions.value_kinds import plain_parameters
+from torchlift.rules.torchscript.facts.value_kinds import plain_parameters
 from torchlift.rules.torchscript.modules.forward_body import ForwardBody
 from torchlift.rules.torchscript.modules.module_facts import CaptureDoubt, ClassFacts
 from torchlift.view import ModuleView
