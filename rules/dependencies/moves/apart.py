@@ -21,7 +21,7 @@ _LISTS = frozenset({"requirements", "toml", "ini", None})
 _TOLD = lazy_pattern(
     r"(?<![\w.])(?P<name>torch(?:vision|audio)?|triton)(?:\[[\w,]+\])?[\"']?\s*"
     r"(?:(?:[<>~!]=?\s*[\d.]+\s*,\s*)*(?:={1,3}|~=|<=?|[:@-])\s*[\"']?(?:\d|[$%{]|[\"']\s*\+)|(?:,|\n)\s*[\"']?version[\"']?\s*[:=])"
-    r"[^\s\"',;|&)\\]*|(?<=[:=])[ \t]*[\"']?(?P<named>torchvision|torchaudio)[\"']?[ \t]*$",
+    r"[^\s\"',;|&)\\]*|(?<=[:=])[ \t]*[\"']?torch(?:vision|audio)[\"']?[ \t]*$",
     re.MULTILINE,
 )
 
@@ -65,5 +65,5 @@ def _held(project: Project, path: str, where: str, source: SourceText, target: L
         line = text[text.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
         alone = match["name"] != "torch" and not any(other["name"] == "torch" for other in _TOLD.finditer(line))
         if (alone or name in line) and not any(span.overlaps(Span(*match.span())) for span in read):
-            found.append(match[0].strip())
+            found.append(re.sub(r"[\"']", "", match[0]).strip())
     return found

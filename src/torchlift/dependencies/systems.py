@@ -27,22 +27,13 @@ class BaseSystem:
 
 
 _SYSTEMS = {
-    system.name: system
-    for system in (
-        *(
-            BaseSystem("ubuntu14.04", "2.19", 4),
-            BaseSystem("ubuntu16.04", "2.23", 5),
-            BaseSystem("ubuntu18.04", "2.27", 6),
-        ),
-        *(
-            BaseSystem("ubuntu20.04", "2.31", 8),
-            BaseSystem("ubuntu22.04", "2.35", 10),
-            BaseSystem("ubuntu24.04", "2.39", 12),
-        ),
-        *(BaseSystem("debian9", "2.24", 5), BaseSystem("debian10", "2.28", 7), BaseSystem("debian11", "2.31", 9)),
-        *(BaseSystem("debian12", "2.36", 11), BaseSystem("centos6", "2.12", 4), BaseSystem("centos7", "2.17", 6)),
+    name: BaseSystem(name, glibc, python)
+    for name, glibc, python in (
+        ("ubuntu14.04", "2.19", 4), ("ubuntu16.04", "2.23", 5), ("ubuntu18.04", "2.27", 6), ("ubuntu20.04", "2.31", 8),
+        ("ubuntu22.04", "2.35", 10), ("ubuntu24.04", "2.39", 12), ("debian9", "2.24", 5), ("debian10", "2.28", 7),
+        ("debian11", "2.31", 9), ("debian12", "2.36", 11), ("centos6", "2.12", 4), ("centos7", "2.17", 6),
     )
-}
+}  # fmt: skip
 _CODENAMES = {
     "trusty": "ubuntu14.04",
     "xenial": "ubuntu16.04",
