@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from example_project import all_findings, analyse_files
 
+from torchlift.torchscript_intent import DROP
 from torchlift.versions import TorchVersion
 
 _SCRIPT = "import torch\n\n\ndef f(net, x, jit):\n{}    return net(x)\n"
@@ -227,3 +228,27 @@ def test_the_index_of_what_is_made_for_one_torch_goes_with_that_torch(
 ) -> None:
     text = f"{before}pip install {package} --index-url https://download.pytorch.org/whl/cu118\n"
     assert ("TL301" in {item.code for item in all_findings(analyse_files(tmp_path, {"a.sh": text}))}) == told
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("model.eval()", False),
+        ("model.eval()\n    size = model.visual.size", False),
+        ("model.eval()\n    keys = model.state_dict()", False),
+        ("model.eval()\n    model.visual.train()", True),
+        ("model.eval()\n    model.train()", True),
+        ("model.eval()\n    change(model)", True),
+        ("model.eval()\n    model.visual = other", True),
+        ("if size:\n        model.eval()", True),
+        ("size = 1", True),
+    ],
+)
+def test_a_module_that_was_passed_is_in_evaluation_where_the_function_says_so(
+    lines: str, told: bool, tmp_path: Path
+) -> None:
+    code = f"import torch\n\n\ndef traced(model, x, size=0, other=None):\n    {lines}\n    return torch.jit.trace(model, x)\n"
+    found = all_findings(analyse_files(tmp_path, {"a.py": code}, torchscript=DROP))
+    assert ["`.eval()` on `model` was not seen" in (item.help or "") for item in found if item.code == "TL101"] == [
+        told
+    ]

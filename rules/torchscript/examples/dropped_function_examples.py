@@ -34,15 +34,31 @@ def _dropped(code: str, why: str, run: str, *, calls: str = "", **rest: object) 
 
 
 _IDENTITY = "def identity(shape: list[int]):\n    return torch.zeros(shape + [3])\n"
+_LIKE = "\n\ndef like(x):\n    return identity(x.shape)\n"
+_LIKE_KNOWN = "\n\ndef like(x, n):\n    return known(x.shape, n)\n"
 _OUTER = "def outer(shape: list[int]):\n    return identity(shape) + 1\n\n\ndef like(x):\n    return outer(x.shape)\n"
 _MADE_LIST = "a tuple or a torch.Size is passed, of which TorchScript makes a list"
 
 _LISTS: tuple[Bad | Ok, ...] = (
+    Bad(
+        f"{_HEAD}{_DECORATOR}{_IDENTITY}{_LIKE}",
+        f"{_HEAD}{_IDENTITY.replace('shape +', 'list(shape) +')}{_LIKE}",
+        why="a list that is added to, for which a call passes a shape",
+        run="result = like(torch.ones(2)), identity([2]), identity((2, 1))",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"{_HEAD}{_DECORATOR}def known(shape: list[int], n: int):\n    if shape != [2, n]:\n        return [n]\n    return [2]\n{_LIKE_KNOWN}",
+        f"def known(shape: list[int], n: int):\n    if list(shape) != [2, n]:\n        return [n]\n    return [2]\n{_LIKE_KNOWN}",
+        why="a list that is compared, for which a call passes a shape",
+        run="result = like(torch.ones(2, 3), 3), like(torch.ones(2, 3), 2)",
+        torchscript=DROP,
+    ),
     _dropped(
-        _IDENTITY,
-        "a list that is added to, for which a call passes a shape",
-        "result = like(torch.ones(2))",
-        calls="\n\ndef like(x):\n    return identity(x.shape)\n",
+        "def known(shape: list[int]):\n    kept = shape\n    return 1 if kept == [2, 3] else 0\n",
+        "a list that is compared under another name",
+        "result = like(torch.ones(2, 3))",
+        calls="\n\ndef like(x):\n    return known(x.shape)\n",
         safety="unsafe",
         differs=_MADE_LIST,
     ),

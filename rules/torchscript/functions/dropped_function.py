@@ -210,9 +210,10 @@ def _verdict(
     home, node = definition
     facts = read_function(home, node, project, known_only=True)
     uses.refusals += [*facts.fails, *needed_by_trace(home, node, facts.branches, context)]
+    made: list[Rewrite] | None = [] if home is context.view else None
     code = [
         *facts.doubts,
-        *passed_doubts(home, node, uses.calls, facts.numbers, project, unseen=uses.unseen),
+        *passed_doubts(home, node, uses.calls, facts.numbers, project, unseen=uses.unseen, rewrites=made),
         *foreign_doubts(home, node, uses.calls, project, unseen=uses.unseen),
         *_sequences(facts, node.name, uses),
     ]
@@ -229,7 +230,8 @@ def _verdict(
         assumptions.append(Assumption(recorded.refuted, "project"))
     if code and not around and recorded is not None and recorded.proved:
         assumptions += [Assumption(doubt, "project") for doubt in surroundings(project, home, node)]
-    return _fix(title, (*rewrites, *uses.rewrites), uses, assumptions, needs, recorded)
+    title += ", and make a list of what is passed for one" if made else ""
+    return _fix(title, (*rewrites, *(made or ()), *uses.rewrites), uses, assumptions, needs, recorded)
 
 
 def _fix(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from torchlift.finding import ReplaceExpression, Rewrite, Template
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.values.value_of import MOST_STEPS, definition_of
@@ -17,6 +18,9 @@ from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _LIST = lazy_pattern(r"[\"']?(?:(?:typing|t)\.)?(?:Optional\[(?:typing\.)?)?[Ll]ist\b")
+# One for which None, or a tuple inside of it, may be passed is another matter.
+_PLAIN_LIST = lazy_pattern(r"(?:(?:typing|t)\.)?[Ll]ist\[(?:int|float|bool|str|(?:torch\.)?Tensor)\]")
+_TAKING = (ast.BinOp, ast.Compare)
 _ALIKE = frozenset(
     "len list tuple sorted reversed enumerate zip range sum max min any all set print str repr int float bool map".split()
 )
@@ -33,8 +37,12 @@ def list_doubt(
     *,
     written: str,
     unseen: bool,
+    rewrites: list[Rewrite] | None = None,
 ) -> str | None:
     """A clause about a parameter for which a call may pass a tuple where only a list does the same; None if none does.
+
+    Where a call is seen to pass another one and each such place can make a list of it, as scripting did, that is added to `rewrites`, and
+    nothing is doubtful.
 
     Args:
         view: the file of the function.
@@ -44,12 +52,18 @@ def list_doubt(
         project: the project.
         written: its type as it is written.
         unseen: whether there may be further calls.
+        rewrites: what is changed in the file of the function anyway.
     """
     if _LIST.match(written) is None or (line := _noticing(view, node, name, project)) is None:
         return None
     other = next(((home, value) for home, value in values or () if not is_list(home, value)), None)
     if values and other is None and not unseen:
         return None
+    if rewrites is not None and other is not None and _PLAIN_LIST.fullmatch(written.strip("\"'")) is not None:
+        noticing = _noticing_reads(view, node, name, project)
+        if all(isinstance(view.parent(read), _TAKING) and _makes_lists(view, read) for read in noticing):
+            rewrites += [ReplaceExpression(view.span(read), Template(f"list({read.id})")) for read in noticing]
+            return None
     given = f"{other[0].path}:{other[1].lineno}" if other is not None else "a caller"
     return (
         f"{given} may pass a tuple or a `torch.Size` for `{name}` of `{node.name}`, of which scripting made a list, and "
@@ -77,13 +91,19 @@ def is_list(view: ModuleView, node: ast.expr, steps: int = 0) -> bool:
 
 def _noticing(view: ModuleView, node: FunctionNode, name: str, project: Project, steps: int = 0) -> int | None:
     """First line of a function that does something else with a tuple for one of its parameters than with a list."""
+    return min((read.lineno for read in _noticing_reads(view, node, name, project, steps)), default=None)
+
+
+def _noticing_reads(
+    view: ModuleView, node: FunctionNode, name: str, project: Project, steps: int = 0
+) -> list[ast.Name]:
     same, turned = {name}, _turned(view, node, name)
     for child in walk(node):
         match child:
             case ast.Assign(targets=[ast.Name(id=other)], value=ast.Name(id=source)) if source in same:
                 same.add(other)
-    found = [
-        child.lineno
+    return [
+        child
         for child in walk(node)
         if isinstance(child, ast.Name)
         and isinstance(child.ctx, ast.Load)
@@ -91,7 +111,13 @@ def _noticing(view: ModuleView, node: FunctionNode, name: str, project: Project,
         and (turned is None or child.lineno <= turned)
         and _notices(view, child, project, steps)
     ]
-    return min(found, default=None)
+
+
+def _makes_lists(view: ModuleView, read: ast.Name) -> bool:
+    """Whether `list` is Python's own where a name is read, and the name is bound by nothing but its parameter."""
+    scope = view.scope_at(read)
+    seen = view.bindings_of(read, scope)
+    return scope.lookup("list") is None and len(seen) == 1 and isinstance(seen[0].node, ast.arg)
 
 
 def _turned(view: ModuleView, node: FunctionNode, name: str) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from torchlift.finding import Rewrite
 from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
@@ -47,6 +48,7 @@ def passed_doubts(
     *,
     method: bool = False,
     unseen: bool = False,
+    rewrites: list[Rewrite] | None = None,
 ) -> list[str]:
     """Clauses about values that a call passes, or may pass, and that reach a place where they differ now.
 
@@ -59,6 +61,7 @@ def passed_doubts(
         project: the project.
         method: whether the first parameter is the instance.
         unseen: whether there may be further calls.
+        rewrites: gets what makes a list again where that is all that is missing; None where nothing is changed in this file.
     """
     comments = comment_types(view, node) or {}
     positional = [*node.args.posonlyargs, *node.args.args][1 if method else 0 :]
@@ -87,8 +90,9 @@ def passed_doubts(
             line := _changed(node, name, attributes_only=not container, tensors=_TENSORS.fullmatch(written) is not None)
         ) is not None:
             doubts.append(f"line {line} changes `{name}` of `{node.name}`, of which scripting passed a copy")
-        elif (clause := list_doubt(view, node, name, values, project, written=written, unseen=unseen)) is not None:
-            doubts.append(clause)
+        else:
+            clause = list_doubt(view, node, name, values, project, written=written, unseen=unseen, rewrites=rewrites)
+            doubts += [clause] if clause is not None else []
     return doubts
 
 

@@ -11,12 +11,13 @@ from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
-from torchlift.rules.analysis.places.order import runs_later
+from torchlift.rules.analysis.places.order import run_before, runs_later
 from torchlift.rules.analysis.values.value_of import MOST_STEPS, assigned_value
 from torchlift.rules.torchscript.facts.trusted_operations import HARMLESS_METHODS, SELF_RETURNING
 from torchlift.rules.torchscript.modules.module_class import facts_of_call
 from torchlift.rules.torchscript.modules.module_facts import CaptureDoubt
 from torchlift.view import Binding, ModuleView
+from torchlift.view.walk import walk
 
 
 @dataclass
@@ -92,6 +93,8 @@ def _read_mode(view: ModuleView, node: ast.expr, at: ast.expr, module: CapturedM
     """Follow the variable that holds the module: was `.eval()` called last, and does nothing else get hold of it."""
     capture = view.statement(at)
     inside = {id(capture), *(id(ancestor) for ancestor in view.ancestors(capture))}
+    if isinstance(node, ast.Name) and (bound := view.definition(node)) is not None and isinstance(bound.node, ast.arg):
+        module.evaluated = _evaluated_in_front(view, node.id, at)
     for depth, binding in enumerate(_variables(view, node)):
         statement = binding.statement
         if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or (
@@ -104,6 +107,33 @@ def _read_mode(view: ModuleView, node: ast.expr, at: ast.expr, module: CapturedM
             _read_use(view, read, capture, inside, module, follows_eval=depth == 0)
         if depth == 0 and any(_switched_elsewhere(view, read, capture) for read, _ in view.reads_of(binding)):
             module.evaluated = False
+
+
+def _evaluated_in_front(view: ModuleView, parameter: str, at: ast.expr) -> bool:
+    """Whether a function calls `.eval()` on what it was passed, and up to `at` only reads attributes of it."""
+    for statement in run_before(view, at):
+        match statement:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="eval"))) if (
+                name == parameter
+            ):
+                return True
+        reads = (part for part in walk(statement) if isinstance(part, ast.Name) and part.id == parameter)
+        if not all(_only_asks(view, read) for read in reads):
+            return False
+    return False
+
+
+def _only_asks(view: ModuleView, read: ast.expr) -> bool:
+    """Whether nothing but attributes of a module is read, or a method that changes nothing called."""
+    chain = read
+    while isinstance(parent := view.parent(chain), ast.Attribute):
+        chain = parent
+    called = isinstance(parent, ast.Call) and parent.func is chain
+    return (
+        isinstance(chain, ast.Attribute)
+        and isinstance(chain.ctx, ast.Load)
+        and (not called or chain.attr in HARMLESS_METHODS)
+    )
 
 
 def _switched_elsewhere(view: ModuleView, read: ast.Name, capture: ast.stmt) -> bool:

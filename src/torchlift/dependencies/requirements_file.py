@@ -18,7 +18,7 @@ _OPTION = lazy_pattern(
     r"[\"']?(?P<value>[^\s\"']+)"
 )
 # `conda list --export` writes such lines.
-_OF_CONDA = lazy_pattern(r"[\w.-]+=\w[\w.!+*]*(?:=[\w.*]+)?")
+_OF_CONDA = lazy_pattern(r"[\w.-]+=\w[\w.!+*]*=[\w.*]+")
 _FILES = frozenset({"-r", "-c", "--requirement", "--constraint"})
 _SEVERAL = lazy_pattern(r"\s*[\w.-]+==[^\s;#]+(?:\s+[\w.-]+==[^\s;#]+)+\s*")
 _WORD = lazy_pattern(r"\S+")
