@@ -18,10 +18,12 @@ from torchlift.source import SourceText, Span, UnreadableSource
 from torchlift.view.text import TextView, read_text, text_kind
 
 _LISTS = frozenset({"requirements", "toml", "ini", None})
+_RELEASE = r"(?:[<>~!]=?\s*[\d.]+\s*,\s*)*(?:\^?={1,3}|~=|<=?|[:@,-])\s*[\"']?(?:\d|[$%{]|[\"']\s*\+)"
 _TOLD = lazy_pattern(
-    r"(?<![\w.])(?P<name>torch(?:vision|audio)?|triton)(?:\[[\w,]+\])?[\"']?\s*"
-    r"(?:(?:[<>~!]=?\s*[\d.]+\s*,\s*)*(?:={1,3}|~=|<=?|[:@-])\s*[\"']?(?:\d|[$%{]|[\"']\s*\+)|(?:,|\n)\s*[\"']?version[\"']?\s*[:=])"
-    r"[^\s\"',;|&)\\]*|(?<=[:=])[ \t]*[\"']?torch(?:vision|audio)[\"']?[ \t]*$",
+    rf"(?<![\w.])(?P<name>torch(?:vision|audio)?|triton)(?:\[[\w,]+\])?[\"']?\s*(?:{_RELEASE}|(?:,|\n)\s*[\"']?version[\"']?\s*[:=])"
+    r"[^\s\"',;|&)\\]*"
+    # a name for it, its repository, wheels whoever they are of
+    r"|(?<=[:=])[ \t]*[\"']?torch(?:vision|audio)(?=[\s\"']|$)|\bpytorch/(?:vision|audio)(?:\.git)?@[^\s\"']+|[^\s\"']*\*[^\s\"']*\.whl",
     re.MULTILINE,
 )
 

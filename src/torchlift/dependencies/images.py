@@ -246,7 +246,7 @@ def _tagged(view: TextView) -> Iterator[ImageLine]:
     keys = [match for line in view.lines if (match := _TAGGED.match(line.text)) is not None]
     starts = [line.start for line in view.lines if _TAGGED.match(line.text) is not None]
     for at, key in enumerate(keys):
-        if key["key"] not in {"tag", "newTag"}:
+        if key["key"] not in {"tag", "newTag"} or not key["value"]:
             continue
         column, beside = key.start("key"), {key["key"]: key["value"]}
         for step in (-1, 1):
@@ -262,7 +262,7 @@ def _tagged(view: TextView) -> Iterator[ImageLine]:
                 if keys[place].start("key") == column:
                     beside.setdefault(keys[place]["key"], keys[place]["value"])
         names = ("repository",) if key["key"] == "tag" else ("newName", "name")
-        name = next((beside[name] for name in names if name in beside), "")
+        name = next((beside[name] for name in names if beside.get(name)), "")
         start = starts[at] + key.start("value")
         image = image_named(f"{name}:{key['value']}", Span(start, start + len(key["value"])), -1)
         if image is not None:

@@ -107,6 +107,13 @@ COPIED = "# Copied from another file, so that pip-compile can resolve it\ntorch=
             "ARG V=12.4.0\nARG BASE=nvidia/cuda:${V}-devel-ubuntu24.04\nFROM ${BASE}\nRUN pip install torch\n",
             [("TL302", 1)],
         ),
+        ("values.yaml", "image:\n  repository: nvcr.io/nvidia/pytorch\n  tag:\n", []),
+        ("values.yaml", "image:\n  repository:\n  tag: 23.10-py3\nfor: torch\n", []),
+        (
+            "kustomization.yaml",
+            "images:\n- name: pytorch/pytorch\n  newName:\n  newTag: 2.1.0-cuda12.1-cudnn8-devel\n",
+            [("TL302", 4)],
+        ),
         (
             "values.yaml",
             'image:\n  pullPolicy: Always\n  tag: "23.10-py3"\n  repository: nvcr.io/nvidia/pytorch\n',
